@@ -1,0 +1,155 @@
+"""The typed experiment configuration: YAML, checked by pydantic, unknown keys are errors.
+
+The resolved configuration is a value: its digest names the run, and it is baked into the
+compiled pipeline. It holds no paths of a machine beyond what the user wrote.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from components.errors import ConfigError
+from components.settings import (
+    EnvConfig,
+    EvaluationConfig,
+    GroupingConfig,
+    NonNegative,
+    PolicyConfig,
+    Positive,
+    PromotionConfig,
+    RolloutConfig,
+    Section,
+    StorageConfig,
+    TrackingConfig,
+    UpdateConfig,
+    WarmStartConfig,
+)
+
+MAX_BYTES = 8192
+"""Of the resolved configuration as compact JSON: it travels as a constant in the compiled pipeline."""
+
+
+class ExperimentConfig(Section):
+    """One experiment: an environment, a team and how it is trained."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
+    seed: NonNegative = 0
+    iterations: Positive = 10
+    """The total; not part of the digest, so a finished run can be extended."""
+    env: EnvConfig
+    policies: Annotated[dict[str, PolicyConfig], Field(min_length=1)]
+    roles: Annotated[dict[str, str], Field(min_length=1)]
+    """role -> policy. The environment's roles, in any order."""
+    rollout: RolloutConfig = RolloutConfig()
+    grouping: GroupingConfig = GroupingConfig()
+    update: UpdateConfig = UpdateConfig()
+    warm_start: WarmStartConfig | None = None
+    evaluation: EvaluationConfig = EvaluationConfig()
+    promotion: PromotionConfig = PromotionConfig()
+    storage: StorageConfig = StorageConfig()
+    tracking: TrackingConfig = TrackingConfig()
+
+    @model_validator(mode="after")
+    def _roles_have_policies(self) -> "ExperimentConfig":
+        for role, policy in self.roles.items():
+            if policy not in self.policies:
+                raise ValueError(
+                    f"roles.{role} is {policy!r}; expected one of {sorted(self.policies)}"
+                )
+        unused = sorted(set(self.policies) - set(self.roles.values()))
+        if unused:
+            raise ValueError(f"policies {unused} are played by no role")
+        if not any(policy.trainable for policy in self.policies.values()):
+            raise ValueError("no policy is trainable: there is nothing to train")
+        return self
+
+    @property
+    def team_name(self) -> str:
+        """The registered team's name."""
+        return self.promotion.team or self.name
+
+    @property
+    def trainable(self) -> list[str]:
+        """Names of the policies that are updated, in the configuration's order."""
+        return [name for name, policy in self.policies.items() if policy.trainable]
+
+    def to_json(self) -> str:
+        """Compact JSON of the resolved configuration."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+    def digest(self) -> str:
+        """sha256 of everything that decides the result; `iterations` is left out."""
+        content = self.model_dump(mode="json", exclude={"iterations"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def load_config(path: str | Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
+    """Read a YAML file and apply dotted overrides such as `rollout.num_candidates=8`.
+
+    Raises ConfigError: one line per fault with the key, the value and what was expected.
+    """
+    try:
+        content = yaml.safe_load(Path(path).read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(
+            f"{path}: expected a mapping of keys at the top, got {type(content).__name__}"
+        )
+    for override in overrides:
+        _apply(content, override)
+    return parse_config(content, str(path))
+
+
+def parse_config(
+    content: str | Mapping[str, Any], source: str = "configuration"
+) -> ExperimentConfig:
+    """Check a mapping or the JSON that `to_json` wrote. ConfigError as in `load_config`."""
+    values = json.loads(content) if isinstance(content, str) else content
+    try:
+        config = ExperimentConfig.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(
+            "\n".join(f"{source}: {_sentence(fault)}" for fault in error.errors())
+        ) from error
+    size = len(config.to_json().encode())
+    if size > MAX_BYTES:
+        raise ConfigError(
+            f"{source}: resolved configuration has {size} bytes, expected at most {MAX_BYTES}"
+        )
+    return config
+
+
+def _apply(content: dict[str, Any], override: str) -> None:
+    key, separator, text = override.partition("=")
+    if not separator or not key:
+        raise ConfigError(f"--set {override!r}: expected key.subkey=value")
+    *parents, last = key.split(".")
+    target = content
+    for parent in parents:
+        if target.get(parent) is None:
+            target[parent] = {}
+        target = target[parent]
+        if not isinstance(target, dict):
+            raise ConfigError(f"--set {override!r}: {parent!r} is a value, not a section")
+    target[last] = yaml.safe_load(text)
+
+
+def _sentence(fault: Any) -> str:
+    """`rollout.num_turns: Input should be greater than ..., got 0` in one line."""
+    where = ".".join(str(part) for part in fault["loc"]) or "configuration"
+    reason = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "extra_forbidden":
+        return f"{where}: unknown key"
+    if fault["type"] == "missing":
+        return f"{where}: missing"
+    if isinstance(fault["input"], (str, int, float, bool)):
+        reason += f", got {fault['input']!r}"
+    return f"{where}: {' '.join(reason.split())}"

@@ -1,0 +1,238 @@
+"""The sections of an experiment's configuration, one frozen model each.
+
+`components/config.py` puts them together, reads YAML and names the faults.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[int, Field(ge=1)]
+NonNegative = Annotated[int, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+KEYS = ("task", "node", "turn", "role")
+
+
+class Section(BaseModel):
+    """Frozen, and strict about its keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EnvConfig(Section):
+    """Which environment is played, with its own options."""
+
+    name: str
+    """A registered name, an entry point's name, or `module:Class`."""
+    options: dict[str, Any] = {}
+    reward: str = "dense"
+
+
+class InitConfig(Section):
+    """A small Qwen3-architecture model made from scratch, with a word-level tokenizer of the
+    environment's lexicon. head_dim must be one that vLLM's CPU kernels have (32, 64, 128)."""
+
+    hidden_size: Positive = 96
+    intermediate_size: Positive = 256
+    num_layers: Positive = 4
+    num_heads: Positive = 4
+    num_kv_heads: Positive = 2
+    head_dim: Positive = 32
+    max_position_embeddings: Positive = 512
+
+
+class LoraConfig(Section):
+    """A PEFT adapter on a frozen base."""
+
+    r: Positive = 16
+    alpha: Positive = 32
+    target_modules: str | list[str] = "all-linear"
+
+
+class PolicyConfig(Section):
+    """Where a policy begins: `init://` (see InitConfig), `hf://repo@revision`, `s3://`, `file://`
+    or `pkg://package` (a model inside an installed package)."""
+
+    base: str
+    init: InitConfig | None = None
+    lora: LoraConfig | None = None
+    trainable: bool = True
+    """False: plays its roles, is never updated."""
+
+    @model_validator(mode="after")
+    def _base_is_known(self) -> "PolicyConfig":
+        schemes = ("init://", "hf://", "s3://", "file://", "pkg://")
+        if not self.base.startswith(schemes):
+            raise ValueError(
+                f"base {self.base!r} has no known scheme; expected one of {', '.join(schemes)}"
+            )
+        if (self.init is not None) != (self.base == "init://"):
+            raise ValueError(
+                f"`init` goes with base `init://`, and only with it; base is {self.base!r}"
+            )
+        return self
+
+
+class RolloutConfig(Section):
+    """How episodes are played. K = num_candidates, T = num_turns."""
+
+    engine: Literal["auto", "vllm", "transformers"] = "auto"
+    """auto: vLLM if it is installed and loads, else transformers."""
+    placement: Literal["fused", "staged"] = "fused"
+    sampling: Literal["tree", "parallel"] = "tree"
+    num_tasks: Positive = 32
+    num_candidates: Positive = 4
+    num_turns: Positive = 4
+    beam: Positive = 1
+    """Children kept at each node; 1 is the paper."""
+    pick: Literal["greedy", "sample"] = "greedy"
+    """greedy: the first maximal reward. sample: one of the K at random."""
+    alpha: float = 1.0
+    """Weight of the team reward in `alpha * team + local`."""
+    temperature: Annotated[float, Field(gt=0.0)] = 1.0
+    top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    top_k: NonNegative = 0
+    max_new_tokens: Positive = 256
+    max_prompt_tokens: Positive = 4096
+    mask_truncated: bool = False
+    """True: an answer cut at its length limit gets weight 0."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    kv_cache_mib: Positive = 64
+    """KV cache per engine on the CPU."""
+
+    @model_validator(mode="after")
+    def _signal_exists(self) -> "RolloutConfig":
+        if self.num_candidates == 1:
+            raise ValueError(
+                "num_candidates is 1: a group of one has no baseline, expected 2 or more"
+            )
+        if self.beam > self.num_candidates:
+            raise ValueError(
+                f"beam {self.beam} keeps more than num_candidates {self.num_candidates}"
+            )
+        if self.sampling == "parallel" and self.beam > 1:
+            raise ValueError(
+                f"beam {self.beam} needs `sampling: tree`; parallel episodes do not branch"
+            )
+        return self
+
+
+class GroupingConfig(Section):
+    """Groups and advantages (Eq. 1)."""
+
+    key: list[Literal["task", "node", "turn", "role"]] = list(KEYS)
+    allow_impure: bool = False
+    """Needed by a coarser key: its groups mix prompts, so the team cannot be promoted."""
+    std_ddof: Literal[0, 1] | None = 1
+    """None: the mean is subtracted, nothing is divided."""
+    eps: Annotated[float, Field(gt=0.0)] = 1e-6
+    zero_variance: Literal["keep", "drop"] = "keep"
+    """Whether the tokens of groups without variance stay in the loss's denominator."""
+
+    @model_validator(mode="after")
+    def _key_is_pure(self) -> "GroupingConfig":
+        missing = [part for part in KEYS if part not in self.key]
+        if missing and not self.allow_impure:
+            raise ValueError(f"key {self.key} leaves out {missing}: needs `allow_impure: true`")
+        return self
+
+
+class UpdateConfig(Section):
+    """Eq. 2 and its optimiser."""
+
+    learning_rate: Annotated[float, Field(gt=0.0)] = 1e-6
+    warmup_steps: NonNegative = 0
+    betas: tuple[Fraction, Fraction] = (0.9, 0.999)
+    adam_eps: float = 1e-8
+    weight_decay: float = 0.01
+    max_grad_norm: Annotated[float, Field(gt=0.0)] = 1.0
+    minibatch_size: Positive = 64
+    """Samples per optimiser step."""
+    epochs: Positive = 1
+    clip_low: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.2
+    clip_high: Annotated[float, Field(gt=0.0)] = 0.2
+    dual_clip: Annotated[float, Field(gt=1.0)] | None = None
+    """Bounds the loss of very unlikely bad tokens, e.g. 3; None: off."""
+    aggregation: Literal["token_mean", "sequence_mean"] = "token_mean"
+    kl_coef: Annotated[float, Field(ge=0.0)] = 0.0
+    """KL to the policies the run began with."""
+    entropy_coef: Annotated[float, Field(ge=0.0)] = 0.0
+    old_logprobs: Literal["auto", "rollout", "recompute"] = "auto"
+    """auto: from the engine if it sampled untruncated in fp32, else recomputed before the first step."""
+    importance_cap: Annotated[float, Field(gt=0.0)] = 2.0
+    """Truncation of pi_old / pi_sampler where old log-probs are recomputed."""
+    max_logprob_mismatch: Annotated[float, Field(gt=0.0)] = 0.5
+    """The step fails if mean |log-prob of the engine - log-prob recomputed| is larger."""
+    tokens_per_microbatch: Positive = 16384
+    """Padded tokens, prompt included."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    zero_stage: Literal[0, 1, 2, 3] = 1
+    num_processes: Positive = 1
+    share_process: bool = True
+    """One process updates all policies (small models); False: one task per policy."""
+
+    @model_validator(mode="after")
+    def _stage_fits_dtype(self) -> "UpdateConfig":
+        if self.zero_stage == 0 and self.dtype == "bfloat16":
+            raise ValueError(
+                "zero_stage 0 with bfloat16 halves the first update in DeepSpeed; use stage 1-3"
+            )
+        return self
+
+
+class WarmStartConfig(Section):
+    """Supervised steps on the environment's demonstrations, for models that know nothing."""
+
+    steps: Positive = 900
+    batch_size: Positive = 64
+    learning_rate: Annotated[float, Field(gt=0.0)] = 3e-3
+    warmup_steps: NonNegative = 50
+    num_tasks: Positive = 4096
+    """Training tasks to demonstrate; never those of the rollout's stream."""
+
+
+class EvaluationConfig(Section):
+    """Greedy play (K = 1) on held-out tasks."""
+
+    num_tasks: Positive = 200
+    every: Positive = 1
+    """The rollout of every n-th iteration evaluates the team that it loads, on validation."""
+    swapped: bool = False
+    """Also play the final team with its policies exchanged."""
+    test: bool = True
+    """Play the test split once, in the final evaluation."""
+    confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+
+
+class PromotionConfig(Section):
+    """The gate that a new champion must pass."""
+
+    team: str | None = None
+    """Registered name; None: the experiment's name."""
+    min_gain: float = 0.0
+    """The lower bound of the paired success difference must be above this."""
+
+
+class StorageConfig(Section):
+    """Object storage for states, policies and step outputs."""
+
+    uri: str = "file://build/store"
+    """`file://folder` (relative to the working directory) or `s3://bucket/prefix`."""
+    cache: str = "build/cache"
+    """Local folder of downloaded policies, by digest."""
+    endpoint_url: str | None = None
+    """S3 only; None: AWS or AWS_ENDPOINT_URL_S3. Credentials come by boto3's usual chain."""
+    region: str = "us-east-1"
+    path_style: bool = True
+    concurrency: Positive = 8
+
+
+class TrackingConfig(Section):
+    """MLflow."""
+
+    uri: str | None = None
+    """None: MLFLOW_TRACKING_URI, else sqlite:///build/mlflow.db."""
+    experiment: str | None = None
+    """None: the experiment's name."""
+    num_traces: NonNegative = 4
+    """Sampled episodes per iteration that become traces."""

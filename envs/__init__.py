@@ -1,0 +1,1 @@
+"""Environments judge: tasks, observations, rewards. They import nothing from components or pipelines."""
