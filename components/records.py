@@ -189,7 +189,7 @@ def read_rows(path: str | Path, row: type[Row]) -> list[Any]:
 
 def _nested(row: type[Row]) -> dict[str, type[Row]]:
     hints = get_type_hints(row)
-    return {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+    return {name: hint for name, hint in hints.items() if hint in (Turn, Candidate, Scored)}
 
 
 def _columns(row: type[Row]) -> list[tuple[str, Any]]:

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Positive = Annotated[int, Field(ge=1)]
 NonNegative = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-KEYS = ("task", "node", "turn", "role")
+KeyPart = Literal["task", "node", "turn", "role"]
+KEYS: tuple[KeyPart, ...] = ("task", "node", "turn", "role")
 
 
 class Section(BaseModel):
@@ -120,7 +121,7 @@ class RolloutConfig(Section):
 class GroupingConfig(Section):
     """Groups and advantages (Eq. 1)."""
 
-    key: list[Literal["task", "node", "turn", "role"]] = list(KEYS)
+    key: list[KeyPart] = list(KEYS)
     allow_impure: bool = False
     """Needed by a coarser key: its groups mix prompts, so the team cannot be promoted."""
     std_ddof: Literal[0, 1] | None = 1
