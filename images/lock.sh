@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Resolve pyproject.toml and write one lock per image and one for a laptop (all groups).
+# torch is left out of every lock: which build of it is installed depends on the machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+uv=.venv/bin/uv
+"$uv" lock --quiet
+
+export_lock() { # FILE GROUP...
+  local file=$1 group options=()
+  shift
+  for group in "$@"; do options+=(--group "$group"); done
+  "$uv" export --quiet --frozen --no-default-groups --no-emit-project --no-hashes --no-annotate --no-header \
+    --prune torch "${options[@]}" | sed -E 's/ ; platform_machine.*//' >"$file"
+  echo "$file: $(wc -l <"$file") packages"
+}
+
+export_lock images/cpu/requirements.lock
+export_lock images/vllm/requirements.lock rollout
+export_lock images/deepspeed/requirements.lock train
+export_lock requirements.lock pipeline train rollout tracking-server laptop dev
