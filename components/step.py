@@ -1,0 +1,269 @@
+"""What all steps share: look for a committed result, else compute, check, upload, commit.
+
+A step's outputs lie under the digest of all that decides them; the manifest is written last, so
+a step that was killed has no result and a step that ended is never computed again.
+"""
+
+import hashlib
+import json
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from components.config import ExperimentConfig, parse_config
+from components.errors import ConfigError, RecordError, StorageError
+from components.state import check_run
+from components.storage import Store, open_store
+from components.storage.disk import is_full
+from components.storage.folders import file_digest
+from envs.base import JSON
+
+SCHEMA_VERSION = 1
+_NAME = re.compile(r"[a-z][a-z0-9_]*(-[A-Za-z0-9._-]+)?")
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """What a step may use besides its inputs and outputs."""
+
+    config: ExperimentConfig
+    run: str
+    iteration: int
+    store: Store
+    name: str
+    """The step's name, with a suffix if it runs several times: `update-tool`."""
+    cache: Path
+    """Local folder of downloaded policies."""
+
+
+@dataclass(frozen=True)
+class OutputRef:
+    """One committed output."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class StepManifest:
+    """A committed step. Its existence in the store is the commit."""
+
+    run: str
+    iteration: int
+    step: str
+    config_digest: str
+    inputs: dict[str, str]
+    """Name -> sha256 of the file."""
+    extra: dict[str, Any]
+    """Further parameters that decide the result."""
+    outputs: dict[str, OutputRef]
+    metrics: dict[str, float]
+    finished_unix_s: float
+    schema_version: int = SCHEMA_VERSION
+
+
+def run_step(
+    name: str,
+    config: str,
+    run: str,
+    iteration: int,
+    inputs: Mapping[str, str],
+    outputs: Mapping[str, str],
+    compute: Callable[[StepContext], Mapping[str, float]],
+    *,
+    extra: Mapping[str, JSON] | None = None,
+    memo: bool = True,
+) -> dict[str, float]:
+    """Run one step once: fill `outputs` (name -> local path) and return its metrics.
+
+    `config` is the resolved configuration as JSON, `inputs` name -> path of a file. `extra` holds
+    parameters beyond these and enters the digest. `memo=False` computes even if a result exists.
+    `system/<name>/{wall_s,cpu_s,peak_memory_mib}` are added to the metrics. Any exception prints
+    one line that begins with `error:` and rises.
+    """
+    with announcing_errors(name, run, iteration):
+        parsed = parse_config(config)
+        store = open_store(parsed.storage)
+        digests = input_digests(inputs)
+        key = step_key(parsed, run, iteration, name, digests, extra)
+        if memo and store.exists(key):
+            return _recall(store, key, outputs)
+        context = StepContext(parsed, run, iteration, store, name, Path(parsed.storage.cache))
+        metrics = _measured(context, outputs, compute)
+        refs = {item: _output_ref(name, item, path) for item, path in outputs.items()}
+        for item, path in outputs.items():
+            store.upload_file(path, output_key(key, item))
+        manifest = StepManifest(
+            run, iteration, name, parsed.digest(), digests, dict(extra or {}), refs, metrics,
+            time.time(),
+        )  # fmt: skip
+        store.write(key, json.dumps(asdict(manifest), indent=1, sort_keys=True).encode())
+        return metrics
+
+
+@contextmanager
+def announcing_errors(name: str, run: str, iteration: int) -> Iterator[None]:
+    """Print one line for any exception, then let it rise; a full disk rises as StorageError."""
+    where = f"{name} (run {run}, iteration {iteration})"
+    try:
+        yield
+    except Exception as error:  # the boundary of a step: reported here, handled by the driver
+        text = " ".join(str(error).split()) or type(error).__name__
+        full = is_full(error) and not isinstance(error, StorageError)
+        if full:
+            path = getattr(error, "filename", None) or "an output or temporary file"
+            text = f"{path}: the disk is full ({text}); free space or use a larger disk"
+        print(f"error: {where}: {text}", file=sys.stderr, flush=True)
+        if full:
+            raise StorageError(text) from error
+        raise
+
+
+def input_digests(inputs: Mapping[str, str]) -> dict[str, str]:
+    """Name -> sha256 of every input file. RecordError names the one that cannot be read."""
+    digests = {}
+    for name, path in inputs.items():
+        try:
+            digests[name] = file_digest(path)
+        except OSError as error:
+            raise RecordError(
+                f"input {name!r} at {path}: cannot be read: {error.strerror}"
+            ) from error
+    return digests
+
+
+def step_key(
+    config: ExperimentConfig,
+    run: str,
+    iteration: int,
+    name: str,
+    digests: Mapping[str, str],
+    extra: Mapping[str, JSON] | None = None,
+) -> str:
+    """Key of the manifest: `runs/<run>/steps/<000003>/<name>/<digest>/manifest.json`.
+
+    `digests` are those of the input files, see `input_digests`.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"step name {name!r}: expected a name such as `update` or `update-tool`")
+    decides = {
+        "config": config.digest(), "run": run, "iteration": iteration, "step": name,
+        "inputs": dict(digests), "extra": dict(extra or {}), "schema_version": SCHEMA_VERSION,
+    }  # fmt: skip
+    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+    return f"{_prefix(run, iteration)}{name}/{digest}/manifest.json"
+
+
+def output_key(manifest_key: str, output: str) -> str:
+    """Key of one output of the step whose manifest is at `manifest_key`."""
+    return f"{manifest_key.removesuffix('manifest.json')}{output}"
+
+
+def read_output(store: Store, manifest_key: str, output: str) -> bytes:
+    """A committed output, verified. StorageError if the step or the output is not committed."""
+    manifest = load_manifest(store, manifest_key)
+    if output not in manifest.outputs:
+        raise StorageError(
+            f"{store.uri}/{manifest_key}: no output {output!r}; got {sorted(manifest.outputs)}"
+        )
+    data = store.read(output_key(manifest_key, output))
+    _verify(store, manifest_key, output, hashlib.sha256(data).hexdigest(), manifest)
+    return data
+
+
+def load_manifest(store: Store, key: str) -> StepManifest:
+    """The manifest at `key`. StorageError if it is absent or of another schema version."""
+    content = json.loads(store.read(key))
+    if content.get("schema_version") != SCHEMA_VERSION:
+        raise StorageError(
+            f"{store.uri}/{key}: schema_version {content.get('schema_version')!r}, "
+            f"expected {SCHEMA_VERSION}"
+        )
+    refs = {name: OutputRef(**ref) for name, ref in content["outputs"].items()}
+    return StepManifest(**{**content, "outputs": refs})
+
+
+def read_manifest(store: Store, run: str, iteration: int) -> dict[str, StepManifest]:
+    """Step name -> its committed manifest, in order of completion.
+
+    If a step was committed with several inputs (an attempt that was given up), the last counts.
+    """
+    keys = [key for key in store.list(_prefix(run, iteration)) if key.endswith("/manifest.json")]
+    manifests = [load_manifest(store, key) for key in keys]
+    ordered = sorted(manifests, key=lambda item: item.finished_unix_s)
+    return {manifest.step: manifest for manifest in ordered}
+
+
+def _prefix(run: str, iteration: int) -> str:
+    return f"runs/{check_run(run)}/steps/{iteration:06d}/"
+
+
+def _recall(store: Store, key: str, outputs: Mapping[str, str]) -> dict[str, float]:
+    """Fetch a committed step's outputs."""
+    manifest = load_manifest(store, key)
+    if set(manifest.outputs) != set(outputs):
+        raise StorageError(
+            f"{store.uri}/{key}: outputs {sorted(manifest.outputs)}, expected {sorted(outputs)}"
+        )
+    for name, path in outputs.items():
+        store.download_file(output_key(key, name), path)
+        _verify(store, key, name, file_digest(path), manifest)
+    return manifest.metrics
+
+
+def _verify(store: Store, key: str, name: str, found: str, manifest: StepManifest) -> None:
+    expected = manifest.outputs[name].sha256
+    if found != expected:
+        raise StorageError(
+            f"{store.uri}/{output_key(key, name)}: sha256 expected {expected}, got {found}; "
+            f"delete {store.uri}/{key} to compute the step again"
+        )
+
+
+def _measured(
+    context: StepContext,
+    outputs: Mapping[str, str],
+    compute: Callable[[StepContext], Mapping[str, float]],
+) -> dict[str, float]:
+    """Metrics of the step and of the process: seconds, CPU seconds, MiB (children included)."""
+    for path in outputs.values():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    wall, cpu = time.perf_counter(), _cpu_s()
+    metrics = _finite(context.name, compute(context))
+    peak_kib = sum(
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    system = f"system/{context.name}"
+    return metrics | {
+        f"{system}/wall_s": time.perf_counter() - wall,
+        f"{system}/cpu_s": _cpu_s() - cpu,
+        f"{system}/peak_memory_mib": peak_kib / 1024,
+    }
+
+
+def _cpu_s() -> float:
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _finite(step: str, metrics: Mapping[str, float]) -> dict[str, float]:
+    for name, value in metrics.items():
+        if not isinstance(value, (int, float)) or not isfinite(value):
+            raise RecordError(
+                f"step {step}: metric {name!r} is {value!r}, expected a finite number"
+            )
+    return {name: float(value) for name, value in metrics.items()}
+
+
+def _output_ref(step: str, name: str, path: str) -> OutputRef:
+    if not Path(path).is_file():
+        raise RecordError(f"step {step}: output {name!r} was not written to {path}")
+    return OutputRef(Path(path).stat().st_size, file_digest(path))
