@@ -16,6 +16,7 @@ from boto3.exceptions import Boto3Error
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
+from botocore.exceptions import ConnectionError as NoConnectionError
 
 from components.errors import StorageError
 from components.policies import FolderRef
@@ -146,7 +147,7 @@ class S3Store:
                 f"{uri}: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
                 "a profile or a role"
             ) from error
-        except HTTPClientError as error:
+        except (HTTPClientError, NoConnectionError) as error:
             raise StorageError(
                 f"{uri}: {self.endpoint or 'AWS'} cannot be reached "
                 f"({type(error).__name__}); check storage.endpoint_url or AWS_ENDPOINT_URL_S3"
@@ -169,7 +170,8 @@ class S3Store:
 
 
 def _client(settings: StorageConfig, endpoint: str | None) -> "S3Client":
-    return boto3.client(
+    session = boto3.session.Session()  # its own: the default one remembers the first credentials
+    return session.client(
         "s3",
         endpoint_url=endpoint,
         region_name=settings.region,
