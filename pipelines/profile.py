@@ -1,0 +1,130 @@
+"""Profiles: which image, resources and pod settings each step gets. Data in profiles/<name>.yaml.
+
+A profile never changes what is computed, only where. Local runners ignore all of it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from components import images
+from components.errors import ConfigError
+from components.settings import NonNegative, Positive, Section
+
+FOLDER = Path(__file__).parent / "profiles"
+RUNTIMES: dict[str, str] = {
+    images.CPU: "cpu",
+    images.VLLM: "vllm",
+    images.DEEPSPEED: "deepspeed",
+}
+"""Image constant of a component -> the runtime's name in a profile."""
+
+Quantity = Annotated[str, Field(pattern=r"^\d+(\.\d+)?(m|[EPTGMK]i?)?$")]
+"""A Kubernetes quantity, e.g. `500m`, `2`, `4Gi`."""
+
+
+class Accelerator(Section):
+    """Devices of one kind."""
+
+    type: str = "nvidia.com/gpu"
+    count: Positive = 1
+
+
+class Toleration(Section):
+    """A taint that the pod accepts."""
+
+    key: str
+    operator: Literal["Equal", "Exists"] = "Equal"
+    value: str | None = None
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+
+
+class StepSettings(Section):
+    """Pod settings of a step; None or empty: the cluster's default."""
+
+    cpu: Quantity | None = None
+    """Limit and request."""
+    memory: Quantity | None = None
+    """Limit and request."""
+    accelerator: Accelerator | None = None
+    retries: NonNegative = 0
+    """Of the task; the driver retries whole iterations besides."""
+    timeout_s: Positive | None = None
+    node_selector: dict[str, str] = {}
+    tolerations: list[Toleration] = []
+    shm: Quantity | None = None
+    """Size of an in-memory volume at /dev/shm."""
+    env: dict[str, str] = {}
+    secrets: dict[str, dict[str, str]] = {}
+    """secret name -> key -> environment variable."""
+
+
+class Profile(Section):
+    """Images per runtime, and settings: `defaults`, overlaid by `runtimes`, then by `steps`."""
+
+    name: str
+    images: dict[str, str]
+    defaults: StepSettings = StepSettings()
+    runtimes: dict[str, StepSettings] = {}
+    steps: dict[str, StepSettings] = {}
+
+    @model_validator(mode="after")
+    def _runtimes_are_known(self) -> "Profile":
+        known = sorted(RUNTIMES.values())
+        if sorted(self.images) != known:
+            raise ValueError(f"images are for {sorted(self.images)}; expected {known}")
+        unknown = sorted(set(self.runtimes) - set(known))
+        if unknown:
+            raise ValueError(f"runtimes has {unknown}; known: {known}")
+        return self
+
+    def settings(self, step: str, runtime: str) -> StepSettings:
+        """What one step gets: the most specific value that was written."""
+        layers = [self.defaults, self.runtimes.get(runtime), self.steps.get(step)]
+        written: dict[str, Any] = {}
+        for layer in layers:
+            written |= layer.model_dump(exclude_unset=True) if layer else {}
+        return StepSettings.model_validate(written)
+
+
+def profile_names() -> list[str]:
+    """Names of the profiles that come with the project."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_profile(name: str, steps: Mapping[str, object] | None = None) -> Profile:
+    """The profile of that name. ConfigError lists the known names, keys or steps."""
+    if name not in profile_names():
+        raise ConfigError(f"profile {name!r} is unknown; known: {', '.join(profile_names())}")
+    content = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    return parse_profile(name, content, steps)
+
+
+def parse_profile(name: str, content: Any, steps: Mapping[str, object] | None = None) -> Profile:
+    """Check a profile's content against the schema, and its `steps` against the known steps."""
+    if not isinstance(content, dict):
+        raise ConfigError(f"profile {name}: expected a mapping, got {type(content).__name__}")
+    try:
+        profile = Profile.model_validate({"name": name, **content})
+    except ValidationError as error:
+        raise ConfigError("\n".join(_sentence(name, fault) for fault in error.errors())) from error
+    unknown = sorted(set(profile.steps) - set(steps)) if steps is not None else []
+    if steps is not None and unknown:
+        raise ConfigError(f"profile {name}: steps {unknown} are unknown; known: {sorted(steps)}")
+    return profile
+
+
+def _sentence(name: str, fault: Any) -> str:
+    where = ".".join(str(part) for part in fault["loc"]) or "profile"
+    if fault["type"] != "extra_forbidden":
+        return f"profile {name}: {where}: {fault['msg'].removeprefix('Value error, ')}"
+    models: dict[int, type[Section]] = {1: Profile}
+    fields = models.get(len(fault["loc"]), StepSettings).model_fields
+    if "accelerator" in fault["loc"][:-1]:
+        fields = Accelerator.model_fields
+    if "tolerations" in fault["loc"][:-1]:
+        fields = Toleration.model_fields
+    return f"profile {name}: {where}: unknown key; known: {', '.join(sorted(fields))}"
