@@ -19,3 +19,7 @@ class StorageError(RolewiseError):
 
 class PolicyError(RolewiseError):
     """A policy, its base model or its tokenizer cannot be used."""
+
+
+class TrackingError(RolewiseError):
+    """MLflow is unreachable, refused a call, or its registry contradicts itself."""

@@ -1,0 +1,105 @@
+"""Where MLflow is, a client for it, and its failures as one line.
+
+The defaults keep a training step from hanging on a dead server: a few short retries, then a
+TrackingError. A variable that the user set is left as it is.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from components.errors import TrackingError
+from components.settings import TrackingConfig
+
+DEFAULT_URI = "sqlite:///build/mlflow.db"
+_DEFAULTS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+def tracking_uri(settings: TrackingConfig) -> str:
+    """The configuration's, else MLFLOW_TRACKING_URI, else a SQLite file under `build/`."""
+    return settings.uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+
+
+def is_server(uri: str) -> bool:
+    """Whether a tracking server stands between us and the store (it refuses local sources)."""
+    return urlsplit(uri).scheme in ("http", "https")
+
+
+def artifact_location(uri: str, experiment: str) -> str | None:
+    """Where a new experiment keeps artifacts: `mlartifacts/` beside a SQLite file, else the
+    server's choice (None)."""
+    if not uri.startswith("sqlite:///"):
+        return None
+    folder = Path(uri.removeprefix("sqlite:///")).absolute().parent / "mlartifacts"
+    return (folder / experiment.replace("/", "_")).as_uri()
+
+
+def open_client(settings: TrackingConfig) -> Any:
+    """An `MlflowClient`; creates the folder and the database of a SQLite URI."""
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    uri = tracking_uri(settings)
+    if uri.startswith("sqlite:///"):
+        Path(uri.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
+    from mlflow.client import MlflowClient
+
+    for name in ("alembic", "mlflow.store.db.utils"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    with translated(uri, "open"):
+        return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+@contextmanager
+def translated(uri: str, action: str) -> Iterator[None]:
+    """MLflow's, the database's and the network's failures as TrackingError with the fix."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except (MlflowException, OSError, ImportError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise TrackingError(
+            f"MLflow at {_public(uri)}: {action} failed: {reason}; {_fix(uri)}"
+        ) from error
+    except Exception as error:
+        if not type(error).__module__.startswith("sqlalchemy"):
+            raise
+        reason = str(error).splitlines()[0]
+        raise TrackingError(
+            f"MLflow at {_public(uri)}: {action} failed: {reason}; {_fix(uri)}"
+        ) from error
+
+
+@contextmanager
+def without_active_run() -> Iterator[str | None]:
+    """The id in MLFLOW_RUN_ID, hidden meanwhile: with it set, MLflow nests new runs wrongly."""
+    found = os.environ.pop("MLFLOW_RUN_ID", None)
+    try:
+        yield found
+    finally:
+        if found is not None:
+            os.environ["MLFLOW_RUN_ID"] = found
+
+
+def _fix(uri: str) -> str:
+    if is_server(uri):
+        return "start the server or set tracking.uri; the same command then continues"
+    return (
+        "check that the path can be written, or set tracking.uri; the same command then continues"
+    )
+
+
+def _public(uri: str) -> str:
+    """The URI without user and password."""
+    parts = urlsplit(uri)
+    return uri.replace(f"{parts.netloc}", parts.netloc.rpartition("@")[2]) if "@" in uri else uri
