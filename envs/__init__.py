@@ -1,1 +1,4 @@
-"""Environments judge: tasks, observations, rewards. They import nothing from components or pipelines."""
+"""Environments judge: tasks, observations, rewards.
+
+They import nothing from components or pipelines.
+"""

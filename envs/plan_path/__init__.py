@@ -1,0 +1,1 @@
+"""Plan-Path: walk from a start to a goal through a grid with walls (see README.md)."""

@@ -1,0 +1,157 @@
+"""Plan-Path as an environment: tasks, observations, and what a role's text does to the state.
+
+Rules, options and rewards are in README.md. Turns are counted elsewhere.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+
+from envs.base import JSON, Message, Order, Rewards, Split, Status, StepResult, Task
+from envs.options import check_choice, parse_options
+from envs.plan_path import demonstrations, parser, prompts
+from envs.plan_path.grid import Cell, Distances, board, distances
+from envs.plan_path.instances import draw, parse_payload
+from envs.plan_path.options import PlanPathOptions
+from envs.plan_path.program import run_program
+from envs.plan_path.rewards import planner_rewards, presets, tool_rewards
+from envs.plan_path.state import PlanPathState, Proposal, decode, encode
+from envs.plan_path.walk import NOWHERE, Walk, Word, walk
+
+Judge = Callable[[str, Walk, Cell, Distances, int], Rewards]
+"""(preset, walk, position before it, distances, closest so far) -> what it earned."""
+
+
+def make_plan_path(options: Mapping[str, JSON], reward: str) -> "PlanPath":
+    """Build it from YAML options. ValueError names the option, the value and what is allowed."""
+    checked = parse_options(PlanPathOptions, "plan_path", options)
+    return (CompactPlanPath if checked.prompt_style == "compact" else PlanPath)(checked, reward)
+
+
+class PlanPath:
+    """Walk from start to goal; a tool proposes, a planner decides."""
+
+    name = "plan_path"
+    version = "1"
+    order = Order.SERIAL
+
+    def __init__(self, options: PlanPathOptions, reward: str) -> None:
+        self.options = options
+        self.roles = ("tool", "planner") if options.roles == "team" else ("planner",)
+        self.reward_presets = presets(self.roles)
+        check_choice("env.reward", reward, self.reward_presets)
+        self.reward = reward
+        self._compact = options.prompt_style == "compact"
+        self._board = board(options.height, options.width)
+        self._words = parser.vocabulary(self._board, options.action_language, self._compact)
+
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
+        """Tasks start .. start + count - 1 of the stream; ValueError beyond its end."""
+        return [
+            Task(
+                f"{self.name}/{split.value}/{seed}/{index}",
+                split,
+                seed,
+                draw(self.options, split, seed, index).payload(),
+            )
+            for index in range(start, start + count)
+        ]
+
+    def reset(self, task: Task) -> PlanPathState:
+        """At the start. ValueError if the payload is not a legal instance of this size."""
+        instance = parse_payload(task.payload)
+        grid = instance.grid
+        if (grid.height, grid.width) != (self.options.height, self.options.width):
+            raise ValueError(
+                f"task {task.task_id} has a {grid.height}x{grid.width} grid, expected "
+                f"{self.options.height}x{self.options.width} as the options say"
+            )
+        distance = distances(grid, instance.goal).steps[instance.start]
+        return PlanPathState(grid, instance.goal, instance.start, distance)
+
+    def observe(self, state: PlanPathState, role: str) -> list[Message]:
+        """One user message with all that the role may see."""
+        self._check_role(role)
+        return prompts.observe(self.options, state, role)
+
+    def step(self, state: PlanPathState, role: str, completion: str) -> StepResult:
+        """The tool's text is tried on a copy; the planner's is executed.
+
+        ValueError if the episode has ended or there is no such role; no text raises.
+        """
+        self._check_role(role)
+        if state.status is not Status.RUNNING:
+            raise ValueError(f"plan_path: the episode is {state.status.value}, expected running")
+        return self._propose(state, completion) if role == "tool" else self._act(state, completion)
+
+    def encode_state(self, state: PlanPathState) -> JSON:
+        """As a JSON value."""
+        return encode(state)
+
+    def decode_state(self, encoded: JSON) -> PlanPathState:
+        """The inverse of `encode_state`."""
+        return decode(encoded)
+
+    def demonstrate(self, state: PlanPathState, role: str, rng: Random) -> str:
+        """An example answer, of the quality that the option `demonstrations` sets."""
+        self._check_role(role)
+        return demonstrations.demonstrate(self.options, state, role, rng)
+
+    def _propose(self, before: PlanPathState, text: str) -> StepResult:
+        tried = self._run_tool(before, text)
+        shown = "" if self._compact else prompts.quotable(text)
+        after = replace(before, proposal=Proposal(shown, tried))
+        return StepResult(after, self._judge(tool_rewards, before, tried), Status.RUNNING)
+
+    def _run_tool(self, state: PlanPathState, text: str) -> Walk:
+        if self.options.tool == "moves":
+            return self._walk(state, text)
+        if self._compact:
+            limit = self.options.word_limit
+            program = parser.parse_compact_program(text, self._board.cells, limit)
+        else:
+            program = parser.parse_answer_program(text, self._board.cells)
+        if program is None:
+            return NOWHERE
+        return run_program(program, state.grid, state.position, state.goal)
+
+    def _act(self, before: PlanPathState, text: str) -> StepResult:
+        taken = self._walk(before, text)
+        position = taken.end(before.position)
+        distance = distances(before.grid, before.goal).steps[position]
+        status = Status.SOLVED if taken.word is Word.OK else Status.RUNNING
+        after = PlanPathState(
+            before.grid,
+            before.goal,
+            position,
+            min(before.closest, distance),
+            None,
+            None if self._compact else taken,
+            status,
+        )
+        return StepResult(after, self._judge(planner_rewards, before, taken), status)
+
+    def _walk(self, state: PlanPathState, text: str) -> Walk:
+        if self._compact:
+            actions = parser.parse_compact(text, self._words, self.options.word_limit)
+        else:
+            actions = parser.parse_actions(text, self._words)
+        if actions is None:
+            return NOWHERE
+        return walk(state.grid, state.position, state.goal, actions, self.options.action_language)
+
+    def _judge(self, rewards: Judge, state: PlanPathState, taken: Walk) -> Rewards:
+        field = distances(state.grid, state.goal)
+        return rewards(self.reward, taken, state.position, field, state.closest)
+
+    def _check_role(self, role: str) -> None:
+        if role not in self.roles:
+            raise ValueError(f"plan_path: role is {role!r}; expected one of {list(self.roles)}")
+
+
+class CompactPlanPath(PlanPath):
+    """The compact style, whose words are a closed set."""
+
+    def lexicon(self) -> tuple[str, ...]:
+        """Every word of prompts and demonstrated answers."""
+        return prompts.lexicon(self.options)

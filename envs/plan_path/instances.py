@@ -1,0 +1,165 @@
+"""The streams of instances: any index alone, no instance twice, splits that cannot overlap.
+
+All grids with the right number of walls and all pairs of start and goal are numbered. A seed
+permutes these numbers (a Feistel network), and index i of a stream owns the numbers at positions
+i * DRAWS .. (i + 1) * DRAWS - 1 of the permutation: the first whose instance is allowed is task i.
+So no instance comes twice in a stream. Which split an instance belongs to is decided by the
+digest of its content, so no stream of another split can hold it, whatever its seed.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from math import comb
+
+from envs.base import JSON, Split
+from envs.plan_path.grid import Cell, Grid, distances, manhattan, members, parse_rows
+from envs.plan_path.options import PlanPathOptions
+
+DRAWS = 8192
+"""Numbers that one index may try. At one allowed instance in 500 a failure has odds of 1e-7."""
+SHARES = {Split.TRAIN: range(8), Split.VALIDATION: range(8, 9), Split.TEST: range(9, 10)}
+"""Tenths of all instances by their digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One problem."""
+
+    grid: Grid
+    start: Cell
+    goal: Cell
+
+    def payload(self) -> JSON:
+        """As JSON: rows, and start and goal as [row, column] counted from 0 at the top left."""
+        start, goal = divmod(self.start, self.grid.width), divmod(self.goal, self.grid.width)
+        return {"rows": self.grid.rows(), "start": list(start), "goal": list(goal)}
+
+
+def parse_payload(payload: JSON) -> Instance:
+    """The inverse of `Instance.payload`.
+
+    Raises ValueError if start or goal is a wall or outside, if they are one cell, or if no path
+    joins them.
+    """
+    grid = parse_rows(payload["rows"])
+    start, goal = (_cell(grid, name, payload[name]) for name in ("start", "goal"))
+    if start == goal:
+        raise ValueError(f"start and goal are both {payload['goal']}, expected two cells")
+    if distances(grid, goal).steps[start] < 0:
+        raise ValueError(f"no path leads from {payload['start']} to {payload['goal']}")
+    return Instance(grid, start, goal)
+
+
+def draw(options: PlanPathOptions, split: Split, seed: int, index: int) -> Instance:
+    """Instance `index` of the stream (split, seed).
+
+    Raises ValueError if the stream is shorter than that or the options leave no instance.
+    """
+    size = num_candidates(options)
+    limit = size // DRAWS
+    if not 0 <= index < limit:
+        raise ValueError(
+            f"plan_path task {index} of {split.value}: a {options.height}x{options.width} grid "
+            f"with {options.walls} walls has streams of {limit} tasks; expected a smaller index, "
+            "or options with more instances"
+        )
+    detour = _wants_detour(options.detour_fraction, index)
+    for position in range(index * DRAWS, (index + 1) * DRAWS):
+        instance = numbered(options, permute(position, size, f"plan_path/{seed}"))
+        if _allowed(options, instance, split, detour):
+            return instance
+    raise ValueError(
+        f"plan_path task {index} of {split.value}: none of {DRAWS} grids has min_distance "
+        f"{options.min_distance} and detour {detour}; expected a smaller min_distance or fewer walls"
+    )
+
+
+def split_of(instance: Instance) -> Split:
+    """The only split that may hold the instance."""
+    content = f"{instance.grid.rows()}/{instance.start}/{instance.goal}"
+    tenth = int.from_bytes(blake2b(content.encode(), digest_size=8).digest()) % 10
+    return next(split for split, tenths in SHARES.items() if tenth in tenths)
+
+
+def num_candidates(options: PlanPathOptions) -> int:
+    """How many grids with a start and a goal there are, allowed or not."""
+    size = options.height * options.width
+    free = size - options.walls
+    return comb(size, options.walls) * free * (free - 1)
+
+
+def numbered(options: PlanPathOptions, number: int) -> Instance:
+    """The instance that has this number, 0 .. num_candidates - 1."""
+    size = options.height * options.width
+    free = size - options.walls
+    number, goal = divmod(number, free - 1)
+    number, start = divmod(number, free)
+    grid = Grid(options.height, options.width, _subset(size, options.walls, number))
+    cells = list(members(grid.board.full & ~grid.walls))
+    return Instance(grid, cells[start], cells[goal + (goal >= start)])
+
+
+def permute(position: int, size: int, key: str) -> int:
+    """A permutation of 0 .. size - 1: four Feistel rounds, walked until the value is in range."""
+    half = max(1, (size - 1).bit_length() + 1 >> 1)
+    mask = (1 << half) - 1
+    value = position
+    while True:
+        left, right = value >> half, value & mask
+        for turn in range(4):
+            left, right = right, left ^ _mix(f"{key}/{turn}/{right}") & mask
+        value = left << half | right
+        if value < size:
+            return value
+
+
+def _mix(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=64).digest())
+
+
+@lru_cache(maxsize=64)
+def _binomials(size: int, chosen: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(comb(n, k) for k in range(chosen + 1)) for n in range(size + 1))
+
+
+def _subset(size: int, chosen: int, rank: int) -> int:
+    """The subset of `size` cells with `chosen` members that has this rank (combinadic order)."""
+    table = _binomials(size, chosen)
+    subset = 0
+    for cell in range(size - 1, -1, -1):
+        if not chosen:
+            break
+        without = table[cell][chosen]
+        if rank >= without:
+            rank -= without
+            chosen -= 1
+            subset |= 1 << cell
+    return subset
+
+
+def _wants_detour(fraction: float | None, index: int) -> bool | None:
+    """Spreads the detours evenly: of every n indices, fraction * n want one."""
+    if fraction is None:
+        return None
+    return int((index + 1) * fraction + 1e-9) > int(index * fraction + 1e-9)
+
+
+def _allowed(
+    options: PlanPathOptions, instance: Instance, split: Split, detour: bool | None
+) -> bool:
+    direct = manhattan(options.width, instance.start, instance.goal)
+    if (detour is False and direct < options.min_distance) or split_of(instance) is not split:
+        return False
+    steps = distances.__wrapped__(instance.grid, instance.goal).steps[instance.start]
+    return steps >= options.min_distance and (detour is None or detour == (steps > direct))
+
+
+def _cell(grid: Grid, name: str, place: list[int]) -> Cell:
+    row, column = place
+    if not (0 <= row < grid.height and 0 <= column < grid.width):
+        raise ValueError(f"{name} {place} is outside the {grid.height}x{grid.width} grid")
+    cell = row * grid.width + column
+    if grid.walls >> cell & 1:
+        raise ValueError(f"{name} {place} is a wall, expected a free cell")
+    return cell

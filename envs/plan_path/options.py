@@ -1,0 +1,95 @@
+"""What of Plan-Path can be configured."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from envs.options import Options
+
+Side = Annotated[int, Field(ge=2, le=26)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class DemonstrationOptions(Options):
+    """How good the example answers are; poor by default, so that there is something to learn.
+
+    What the named shares of one group leave over is the group's last, worst kind.
+    """
+
+    all_walls: Share = 0.15
+    """Tool programs that avoid every wall."""
+    no_walls: Share = 0.55
+    """Tool programs that avoid nothing."""
+    some_walls: Share = 0.2
+    """Tool programs that avoid a random part of the walls; the rest start from a wrong cell."""
+    copy_route: Share = 0.5
+    """Planner answers that repeat the tool's route, if it has one."""
+    copy_straight: Share = 0.25
+    """Planner answers that go straight to the goal; the rest are one step towards it."""
+    shortest: Share = 0.12
+    """Answers of a role without a tool (and routes proposed by the tool) that are optimal."""
+    straight: Share = 0.28
+    """The same, straight to the goal; the rest are a first step or a damaged path, half each."""
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> "DemonstrationOptions":
+        for group in (
+            ("all_walls", "no_walls", "some_walls"),
+            ("copy_route", "copy_straight"),
+            ("shortest", "straight"),
+        ):
+            total = sum(getattr(self, name) for name in group)
+            if total > 1.0 + 1e-9:
+                raise ValueError(f"{' + '.join(group)} is {total:g}, expected at most 1")
+        return self
+
+
+class PlanPathOptions(Options):
+    """Options of `plan_path`; the defaults are the paper's 10x10 grid."""
+
+    height: Side = 10
+    width: Side = 10
+    num_walls: Annotated[int, Field(ge=0)] | None = None
+    """Exact; None: `wall_fraction` of the cells, rounded."""
+    wall_fraction: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.22
+    min_distance: Annotated[int, Field(ge=1)] = 1
+    """Steps of the shortest path, at least."""
+    detour_fraction: Share | None = None
+    """Share of instances whose shortest path is longer than the Manhattan distance; None: any."""
+    roles: Literal["team", "planner"] = "team"
+    """team: tool, then planner. planner: a single agent without a tool."""
+    action_language: Literal["moves", "cells"] = "moves"
+    """moves: U D L R. cells: the names of the cells to walk through."""
+    tool: Literal["moves", "search"] = "moves"
+    """moves: the tool proposes actions. search: it writes a one-line program."""
+    prompt_style: Literal["paper", "compact"] = "paper"
+    """paper: for an instruct model. compact: a closed set of words, for tiny models."""
+    max_words: Annotated[int, Field(ge=1)] | None = None
+    """Compact answers longer than this are malformed; None: half of the cells plus one, and enough
+    to name all walls. A model that may write one token more than this gains nothing by never
+    ending its answer."""
+    demonstrations: DemonstrationOptions = DemonstrationOptions()
+
+    @model_validator(mode="after")
+    def _instances_exist(self) -> "PlanPathOptions":
+        free = self.height * self.width - self.walls
+        if free < 2:
+            raise ValueError(f"num_walls {self.walls} leaves {free} free cells, expected 2 or more")
+        if self.min_distance >= free:
+            raise ValueError(
+                f"min_distance {self.min_distance} needs more than {free} free cells, "
+                "expected a smaller distance or a larger grid"
+            )
+        return self
+
+    @property
+    def walls(self) -> int:
+        """Number of walls of every instance."""
+        if self.num_walls is not None:
+            return self.num_walls
+        return round(self.wall_fraction * self.height * self.width)
+
+    @property
+    def word_limit(self) -> int:
+        """Longest well-formed compact answer, in words."""
+        return self.max_words or max(self.height * self.width // 2 + 1, self.walls + 4)
