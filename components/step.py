@@ -4,9 +4,7 @@ A step's outputs lie under the digest of all that decides them; the manifest is 
 a step that was killed has no result and a step that ended is never computed again.
 """
 
-import hashlib
 import json
-import re
 import resource
 import sys
 import time
@@ -15,18 +13,29 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from components.config import ExperimentConfig, parse_config
-from components.errors import ConfigError, RecordError, StorageError
-from components.state import check_run
+from components.errors import RecordError, StorageError
+from components.manifests import (
+    OutputRef,
+    StepManifest,
+    load_manifest,
+    merged_metrics,
+    output_key,
+    read_manifest,
+    read_output,
+    step_key,
+    verify_output,
+)  # fmt: skip
 from components.storage import Store, open_store
 from components.storage.disk import is_full
 from components.storage.folders import file_digest
 from envs.base import JSON
 
-SCHEMA_VERSION = 1
-_NAME = re.compile(r"[a-z][a-z0-9_]*(-[A-Za-z0-9._-]+)?")
+__all__ = [
+    "StepContext", "StepManifest", "announcing_errors", "input_digests", "load_manifest",
+    "merged_metrics", "output_key", "read_manifest", "read_output", "run_step", "step_key",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,32 +50,6 @@ class StepContext:
     """The step's name, with a suffix if it runs several times: `update-tool`."""
     cache: Path
     """Local folder of downloaded policies."""
-
-
-@dataclass(frozen=True)
-class OutputRef:
-    """One committed output."""
-
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class StepManifest:
-    """A committed step. Its existence in the store is the commit."""
-
-    run: str
-    iteration: int
-    step: str
-    config_digest: str
-    inputs: dict[str, str]
-    """Name -> sha256 of the file."""
-    extra: dict[str, Any]
-    """Further parameters that decide the result."""
-    outputs: dict[str, OutputRef]
-    metrics: dict[str, float]
-    finished_unix_s: float
-    schema_version: int = SCHEMA_VERSION
 
 
 def run_step(
@@ -139,72 +122,6 @@ def input_digests(inputs: Mapping[str, str]) -> dict[str, str]:
     return digests
 
 
-def step_key(
-    config: ExperimentConfig,
-    run: str,
-    iteration: int,
-    name: str,
-    digests: Mapping[str, str],
-    extra: Mapping[str, JSON] | None = None,
-) -> str:
-    """Key of the manifest: `runs/<run>/steps/<000003>/<name>/<digest>/manifest.json`.
-
-    `digests` are those of the input files, see `input_digests`.
-    """
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"step name {name!r}: expected a name such as `update` or `update-tool`")
-    decides = {
-        "config": config.digest(), "run": run, "iteration": iteration, "step": name,
-        "inputs": dict(digests), "extra": dict(extra or {}), "schema_version": SCHEMA_VERSION,
-    }  # fmt: skip
-    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
-    return f"{_prefix(run, iteration)}{name}/{digest}/manifest.json"
-
-
-def output_key(manifest_key: str, output: str) -> str:
-    """Key of one output of the step whose manifest is at `manifest_key`."""
-    return f"{manifest_key.removesuffix('manifest.json')}{output}"
-
-
-def read_output(store: Store, manifest_key: str, output: str) -> bytes:
-    """A committed output, verified. StorageError if the step or the output is not committed."""
-    manifest = load_manifest(store, manifest_key)
-    if output not in manifest.outputs:
-        raise StorageError(
-            f"{store.uri}/{manifest_key}: no output {output!r}; got {sorted(manifest.outputs)}"
-        )
-    data = store.read(output_key(manifest_key, output))
-    _verify(store, manifest_key, output, hashlib.sha256(data).hexdigest(), manifest)
-    return data
-
-
-def load_manifest(store: Store, key: str) -> StepManifest:
-    """The manifest at `key`. StorageError if it is absent or of another schema version."""
-    content = json.loads(store.read(key))
-    if content.get("schema_version") != SCHEMA_VERSION:
-        raise StorageError(
-            f"{store.uri}/{key}: schema_version {content.get('schema_version')!r}, "
-            f"expected {SCHEMA_VERSION}"
-        )
-    refs = {name: OutputRef(**ref) for name, ref in content["outputs"].items()}
-    return StepManifest(**{**content, "outputs": refs})
-
-
-def read_manifest(store: Store, run: str, iteration: int) -> dict[str, StepManifest]:
-    """Step name -> its committed manifest, in order of completion.
-
-    If a step was committed with several inputs (an attempt that was given up), the last counts.
-    """
-    keys = [key for key in store.list(_prefix(run, iteration)) if key.endswith("/manifest.json")]
-    manifests = [load_manifest(store, key) for key in keys]
-    ordered = sorted(manifests, key=lambda item: item.finished_unix_s)
-    return {manifest.step: manifest for manifest in ordered}
-
-
-def _prefix(run: str, iteration: int) -> str:
-    return f"runs/{check_run(run)}/steps/{iteration:06d}/"
-
-
 def _recall(store: Store, key: str, outputs: Mapping[str, str]) -> dict[str, float]:
     """Fetch a committed step's outputs."""
     manifest = load_manifest(store, key)
@@ -214,17 +131,8 @@ def _recall(store: Store, key: str, outputs: Mapping[str, str]) -> dict[str, flo
         )
     for name, path in outputs.items():
         store.download_file(output_key(key, name), path)
-        _verify(store, key, name, file_digest(path), manifest)
+        verify_output(store, key, name, file_digest(path), manifest)
     return manifest.metrics
-
-
-def _verify(store: Store, key: str, name: str, found: str, manifest: StepManifest) -> None:
-    expected = manifest.outputs[name].sha256
-    if found != expected:
-        raise StorageError(
-            f"{store.uri}/{output_key(key, name)}: sha256 expected {expected}, got {found}; "
-            f"delete {store.uri}/{key} to compute the step again"
-        )
 
 
 def _measured(

@@ -221,6 +221,6 @@ def _parallel(work: Callable[[Any], Any], items: Iterable[Any], concurrency: int
         futures = [pool.submit(work, item) for item in items]
         try:
             return [future.result() for future in futures]
-        except BaseException:
+        except BaseException:  # also Ctrl-C: what waits is dropped, then it rises
             pool.shutdown(cancel_futures=True)
             raise

@@ -1,0 +1,1 @@
+"""The step that begins an iteration: the training state of the one before."""

@@ -1,0 +1,39 @@
+"""Hands the committed training state of the iteration before to the steps of this one."""
+
+from collections.abc import Mapping
+
+from components.errors import StorageError
+from components.state import latest_iteration, read_state, register_run, save_state, state_key
+from components.step import StepContext, run_step
+from components.storage import Store
+
+
+def load_state(
+    config: str, run: str, iteration: int, inputs: Mapping[str, str], outputs: Mapping[str, str]
+) -> dict[str, float]:
+    """Fill `outputs["state"]` with the state of `iteration - 1`.
+
+    StorageError if that iteration has not happened, ConfigError if the run began with another
+    configuration. The result is not remembered: reading it again costs nothing.
+    """
+
+    def compute(step: StepContext) -> Mapping[str, float]:
+        require_iteration(step.store, run, iteration - 1)
+        register_run(step.store, run, step.config)
+        state = read_state(step.store, run, iteration - 1)
+        save_state(outputs["state"], state)
+        return {"load_state/next_task": state.next_task}
+
+    return run_step("load_state", config, run, iteration, inputs, outputs, compute, memo=False)
+
+
+def require_iteration(store: Store, run: str, iteration: int) -> None:
+    """StorageError that says what to run if the iteration has no state."""
+    if iteration >= 0 and store.exists(state_key(run, iteration)):
+        return
+    last = latest_iteration(store, run)
+    if last is None:
+        fix = "the run has no state at all: run the preparation pipeline, which commits iteration 0"
+    else:
+        fix = f"the last committed iteration is {last}: run iteration {last + 1} next"
+    raise StorageError(f"run {run!r}: no state of iteration {iteration} in {store.uri}; {fix}")
