@@ -9,18 +9,25 @@ from components.storage import Store
 
 
 def load_state(
-    config: str, run: str, iteration: int, inputs: Mapping[str, str], outputs: Mapping[str, str]
+    config: str,
+    run: str,
+    iteration: int,
+    inputs: Mapping[str, str],
+    outputs: Mapping[str, str],
+    *,
+    previous: bool = True,
 ) -> dict[str, float]:
-    """Fill `outputs["state"]` with the state of `iteration - 1`.
+    """Fill `outputs["state"]` with the state of `iteration - 1`, or of `iteration` itself.
 
     StorageError if that iteration has not happened, ConfigError if the run began with another
     configuration. The result is not remembered: reading it again costs nothing.
     """
+    wanted = iteration - 1 if previous else iteration
 
     def compute(step: StepContext) -> Mapping[str, float]:
-        require_iteration(step.store, run, iteration - 1)
+        require_iteration(step.store, run, wanted)
         register_run(step.store, run, step.config)
-        state = read_state(step.store, run, iteration - 1)
+        state = read_state(step.store, run, wanted)
         save_state(outputs["state"], state)
         return {"load_state/next_task": state.next_task}
 
