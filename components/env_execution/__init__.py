@@ -1,0 +1,1 @@
+"""The turn loop: prompts, scoring, selection. Pure functions for both placements."""

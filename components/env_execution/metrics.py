@@ -1,0 +1,67 @@
+"""Metrics of played episodes, from their rows alone: means, shares, success with its interval."""
+
+import statistics
+from collections.abc import Sequence
+
+from components.engine import FinishReason
+from components.intervals import wilson
+from components.records import Episode, Scored
+from envs.base import Status
+
+
+def candidate_metrics(scored: Sequence[Scored], prefix: str) -> dict[str, float]:
+    """`<prefix>/<role>/...` for every role with rows; rewards are those of judged answers."""
+    metrics: dict[str, float] = {}
+    for role, rows in by_role(scored).items():
+        answers = [row for row in rows if row.candidate.finish_reason != FinishReason.ERROR]
+        rewards = [row.reward for row in rows if row.reward is not None]
+        cut = sum(row.candidate.finish_reason == FinishReason.LENGTH for row in answers)
+        name = f"{prefix}/{role}"
+        metrics[f"{name}/errors"] = float(len(rows) - len(answers))
+        metrics[f"{name}/unjudged"] = float(len(answers) - len(rewards))
+        if rewards:
+            metrics[f"{name}/reward/mean"] = statistics.fmean(rewards)
+            metrics[f"{name}/reward/std"] = statistics.pstdev(rewards)
+        if answers:
+            lengths = [len(row.candidate.completion_ids) for row in answers]
+            metrics[f"{name}/completions/mean_length"] = statistics.fmean(lengths)
+            metrics[f"{name}/completions/truncated_frac"] = cut / len(answers)
+    return metrics
+
+
+def episode_metrics(
+    episodes: Sequence[Episode], prefix: str, confidence: float = 0.95
+) -> dict[str, float]:
+    """`<prefix>/{success,success_low,success_high,turns/mean,num_tasks}`; none without episodes.
+
+    Only status SOLVED is success; an episode that ended with an error counts as unsolved.
+    """
+    if not episodes:
+        return {}
+    solved = sum(episode.status == Status.SOLVED for episode in episodes)
+    success, low, high = wilson(solved, len(episodes), confidence)
+    return {
+        f"{prefix}/success": success,
+        f"{prefix}/success_low": low,
+        f"{prefix}/success_high": high,
+        f"{prefix}/turns/mean": statistics.fmean(episode.num_turns for episode in episodes),
+        f"{prefix}/num_tasks": float(len(episodes)),
+        f"{prefix}/errors": float(sum(episode.status == Status.ERROR for episode in episodes)),
+    }
+
+
+def role_rewards(scored: Sequence[Scored]) -> dict[str, float]:
+    """Mean reward of each role's judged answers; roles without one are left out."""
+    rewards = {
+        role: [row.reward for row in rows if row.reward is not None]
+        for role, rows in by_role(scored).items()
+    }
+    return {role: statistics.fmean(values) for role, values in rewards.items() if values}
+
+
+def by_role(scored: Sequence[Scored]) -> dict[str, list[Scored]]:
+    """Rows of each role, in order of first appearance."""
+    rows: dict[str, list[Scored]] = {}
+    for row in scored:
+        rows.setdefault(row.candidate.turn.role, []).append(row)
+    return rows

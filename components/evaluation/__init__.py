@@ -1,0 +1,1 @@
+"""Held-out play: benchmarks, confidence intervals, the swapped-policies test."""

@@ -1,0 +1,104 @@
+"""Confidence intervals for success rates: one rate, and the difference of two on the same tasks.
+
+Score intervals: closed form, no randomness, and no zero width where all outcomes are equal.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """A point estimate inside its confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class PairedDifference(NamedTuple):
+    """Success of one team minus success of another on the same tasks."""
+
+    estimate: float
+    low: float
+    high: float
+    wins: int
+    """Tasks that only the first team solved."""
+    losses: int
+    """Tasks that only the second team solved."""
+    num_tasks: int
+
+
+def wilson(successes: int, trials: int, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval of a success rate.
+
+    `(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)`; E. B. Wilson, JASA 22 (1927).
+    ValueError unless 0 <= successes <= trials and trials > 0.
+    """
+    if trials < 1 or not 0 <= successes <= trials:
+        raise ValueError(
+            f"wilson: {successes} successes of {trials} trials; expected 0 <= successes <= trials, "
+            "trials >= 1"
+        )
+    z = _quantile(confidence)
+    rate = successes / trials
+    scale = 1 + z * z / trials
+    centre = (rate + z * z / (2 * trials)) / scale
+    half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == trials else min(1.0, centre + half)
+    return Interval(rate, low, high)
+
+
+def paired_difference(
+    first: Sequence[bool], second: Sequence[bool], confidence: float = 0.95
+) -> PairedDifference:
+    """Newcombe's square-and-add interval (method 10) for two rates on the same tasks.
+
+    With Wilson limits (l1, u1), (l2, u2) and the tables' correlation phi (its numerator reduced
+    by n/2 towards 0, never past it, where positive):
+    `low = d - sqrt((p1-l1)^2 - 2 phi (p1-l1)(u2-p2) + (u2-p2)^2)`, and so `high` with u1, l2.
+    R. G. Newcombe, Statistics in Medicine 17 (1998) 2635-2650. Entry i of both is task i.
+    ValueError for unequal lengths or no tasks.
+    """
+    if len(first) != len(second) or not first:
+        raise ValueError(
+            f"paired_difference: {len(first)} and {len(second)} outcomes; "
+            "expected one of each team for every task, at least one task"
+        )
+    num = len(first)
+    pairs = list(zip(first, second, strict=True))
+    both, wins, losses = (
+        sum(pair == kind for pair in pairs) for kind in ((True, True), (True, False), (False, True))
+    )
+    phi = _correlation(both, wins, losses, num - both - wins - losses)
+    p1, low1, high1 = wilson(both + wins, num, confidence)
+    p2, low2, high2 = wilson(both + losses, num, confidence)
+    estimate = (wins - losses) / num
+    below = _root(p1 - low1, high2 - p2, phi)
+    above = _root(high1 - p1, p2 - low2, phi)
+    low, high = max(-1.0, estimate - below), min(1.0, estimate + above)
+    return PairedDifference(estimate, low, high, wins, losses, num)
+
+
+def _correlation(both: int, wins: int, losses: int, neither: int) -> float:
+    """Continuity-corrected phi of the 2 x 2 table; 0 where a team's outcomes are all equal."""
+    margins = (both + wins) * (losses + neither) * (both + losses) * (wins + neither)
+    if margins == 0:
+        return 0.0
+    excess = float(both * neither - wins * losses)
+    if excess > 0:
+        excess = max(excess - (both + wins + losses + neither) / 2, 0.0)
+    return excess / math.sqrt(margins)
+
+
+def _root(a: float, b: float, phi: float) -> float:
+    return math.sqrt(max(0.0, a * a - 2 * phi * a * b + b * b))
+
+
+def _quantile(confidence: float) -> float:
+    """Two-sided normal quantile: 1.96 for 0.95."""
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence is {confidence}, expected a number in (0, 1)")
+    return NormalDist().inv_cdf(0.5 + confidence / 2)

@@ -1,0 +1,1 @@
+"""Sampling: engines, and the play of whole episodes."""
