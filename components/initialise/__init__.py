@@ -1,0 +1,1 @@
+"""Step `initialise`: the policies that a run begins with."""

@@ -1,0 +1,128 @@
+"""Where a policy begins: from the base named in the configuration to a checked local folder.
+
+A folder holds safetensors, config.json, tokenizer.json and a chat template. Uploading and naming
+it is `main.py`; nothing is trained here.
+"""
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from components.errors import PolicyError, StorageError
+from components.initialise.packages import package_folder
+from components.initialise.scratch import write_scratch_model
+from components.settings import PolicyConfig, StorageConfig
+from components.storage import open_store
+
+
+def materialise(
+    name: str,
+    policy: PolicyConfig,
+    *,
+    lexicon: Callable[[], Sequence[str]],
+    seed: int,
+    storage: StorageConfig,
+    cache: Path,
+) -> Path:
+    """The local folder of the policy's base, below `cache` or where it already lies.
+
+    Args:
+        name: of the policy, for messages.
+        lexicon: gives the words of the environment's language; asked only by `init://`.
+        seed: of weights made from scratch.
+        storage: endpoint and credentials of `s3://` bases.
+
+    Raises:
+        PolicyError: the base is missing or incomplete, or its tokenizer does not fit.
+    """
+    scheme, _, rest = policy.base.partition("://")
+    scratch = cache / "bases" / f"{scheme}-{uuid.uuid4().hex}"
+    try:
+        if policy.init is not None:
+            write_scratch_model(scratch, policy.init, lexicon(), seed)
+            folder = scratch
+        elif scheme == "pkg":
+            folder = package_folder(rest, cache)
+        elif scheme == "file":
+            folder = Path(rest)
+        elif scheme == "s3":
+            folder = _from_store(policy.base, scratch, storage)
+        else:
+            folder = _from_hub(rest)
+    except (OSError, ValueError, StorageError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise PolicyError(
+            f"policy {name}: base {policy.base} cannot be made or fetched: {reason}"
+        ) from error
+    check_base(name, policy.base, folder)
+    return folder
+
+
+def check_base(name: str, uri: str, folder: Path) -> None:
+    """Raise PolicyError if the folder is not a complete model whose tokenizer fits it."""
+    found = sorted(path.name for path in folder.glob("*")) if folder.is_dir() else []
+    if not any(file.endswith(".safetensors") for file in found):
+        raise PolicyError(
+            f"policy {name}: base {uri} has no safetensors, got {found or 'no folder'}"
+        )
+    for file in ("config.json", "tokenizer.json"):
+        if file not in found:
+            raise PolicyError(f"policy {name}: base {uri} has no {file}, got {found}")
+    settings = _json(folder / "tokenizer_config.json")
+    if "chat_template.jinja" not in found and not settings.get("chat_template"):
+        raise PolicyError(
+            f"policy {name}: tokenizer of base {uri} has no chat template, expected "
+            "chat_template.jinja or `chat_template` in tokenizer_config.json (an instruct model)"
+        )
+    limit = _json(folder / "config.json").get("vocab_size", 0)
+    size = _tokenizer_size(folder / "tokenizer.json")
+    if size > limit:
+        raise PolicyError(
+            f"policy {name}: tokenizer of base {uri} has {size} tokens, expected at most the "
+            f"model's {limit} (config.json, vocab_size): it belongs to another model"
+        )
+
+
+def _tokenizer_size(path: Path) -> int:
+    """One more than the largest token id."""
+    from tokenizers import Tokenizer
+
+    return max(Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=True).values()) + 1
+
+
+def _json(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return value
+
+
+def _from_store(uri: str, scratch: Path, storage: StorageConfig) -> Path:
+    """Every object below an `s3://bucket/prefix`."""
+    store = open_store(storage.model_copy(update={"uri": uri}))
+    partial = scratch.with_name(scratch.name + ".partial")
+    for key in store.list(""):
+        store.download_file(key, partial / key)
+    if not partial.exists():
+        raise StorageError(f"{uri}: holds no objects, expected a model folder")
+    os.replace(partial, scratch)
+    return scratch
+
+
+def _from_hub(repo_at_revision: str) -> Path:
+    """A snapshot of a pinned revision from the Hugging Face hub, in its own cache."""
+    from huggingface_hub import snapshot_download
+
+    repo, _, revision = repo_at_revision.partition("@")
+    if not revision:
+        raise ValueError(f"no revision is pinned; expected hf://{repo}@<commit>")
+    wanted = ["*.safetensors", "*.json", "*.jinja", "*.model", "LICENSE*"]
+    return Path(snapshot_download(repo, revision=revision, allow_patterns=wanted))
+
+
+def discard(folder: Path, cache: Path) -> None:
+    """Delete a folder that `materialise` made for one run; bases that are shared stay."""
+    if folder.parent == cache / "bases" and folder.name.startswith(("init-", "s3-")):
+        shutil.rmtree(folder, ignore_errors=True)
