@@ -98,7 +98,7 @@ def _run_step(run: _Run, component: Mapping[str, Any], inputs: Values, folder: P
     keys = list(definitions.get("parameters", {}))
     if keys not in ([], ["Output"]):
         raise PipelineSpecError(f"step {name!r} returns {keys}; expected one unnamed value")
-    return Values({key: returned for key in keys}, outputs)
+    return Values(dict.fromkeys(keys, returned), outputs)
 
 
 def _function_name(spec: Mapping[str, Any], executor: str) -> str:

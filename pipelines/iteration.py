@@ -5,6 +5,7 @@ Wiring only: what a step does is in `components/<step>/main.py`.
 
 from typing import Any, NamedTuple
 
+from components.update.component import update
 from kfp import dsl
 
 from components.commit.component import commit
@@ -12,12 +13,11 @@ from components.config import ExperimentConfig
 from components.env_execution.component import execute_turn, open_turns
 from components.env_execution.rules import open_environment
 from components.errors import ConfigError
-from components.evaluation.component import evaluate, evaluate_team
+from components.evaluation.component import evaluate
 from components.grouping.component import group
 from components.load_state.component import load_state
 from components.promotion.component import promote as promote_team
-from components.rollout.component import rollout, sample_turn
-from components.update.component import update
+from components.rollout.component import evaluate_team, rollout, sample_turn
 from envs.base import Order
 from pipelines.booking import Add, booking
 from pipelines.profile import Profile

@@ -1,0 +1,169 @@
+"""The command line: `python -m pipelines <verb>`. kfp and the rest are imported when needed."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.config import ExperimentConfig, load_config
+from components.errors import RolewiseError
+from pipelines.runner import StepFailed
+
+OK, FAILED, WRONG, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: done; a step failed; wrong input; the gate refused; interrupted."""
+
+_HELP = """Train teams of LLM agents with AT-GRPO on Kubeflow Pipelines.
+
+examples:
+  python -m pipelines config experiments/quickstart/config.yaml --set rollout.num_candidates=4
+  python -m pipelines run experiments/quickstart/config.yaml
+  python -m pipelines run experiments/quickstart/config.yaml --iterations 10   # go on to 10
+  python -m pipelines report experiments/quickstart/config.yaml
+  python -m pipelines promote experiments/quickstart/config.yaml --iteration 4
+  python -m pipelines compile experiments/quickstart/config.yaml -o build/iteration.yaml
+
+exit codes: 0 done, 1 a step failed, 2 wrong configuration or arguments, 3 the gate refused the
+team (promote), 130 interrupted. The same `run` command goes on where the run stopped."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return its exit code."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return int(options.verb(options))
+    except RolewiseError as error:
+        failed = isinstance(error, StepFailed)
+        print(error if failed else f"error: {error}", file=sys.stderr)
+        return FAILED if failed else WRONG
+    except KeyboardInterrupt:
+        command = " ".join(["python -m pipelines", *(arguments or sys.argv[1:])])
+        print(f"\ninterrupted; what is committed stays. Go on with: {command}", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m pipelines", description=_HELP, formatter_class=raw
+    )
+    verbs = parser.add_subparsers(metavar="verb", required=True)
+    _add_compile(_add_verb(verbs, "compile", _compile, "write a pipeline's YAML for a cluster"))
+    run = _add_verb(verbs, "run", _run, "train on this machine, or go on with a run")
+    run.add_argument("--iterations", type=int, metavar="N", help="total; replaces the file's")
+    _add_execution(run)
+    promote = _add_verb(verbs, "promote", _promote, "evaluate a team and move the aliases to it")
+    promote.add_argument("--iteration", type=int, metavar="N", help="default: the latest")
+    _add_execution(promote)
+    _add_verb(verbs, "config", _config, "print the resolved configuration")
+    report = _add_verb(verbs, "report", _report, "print a run's table and write its HTML report")
+    report.add_argument("--name", help="the run's name, if it was given one")
+    return parser
+
+
+def _add_verb(verbs: Any, name: str, function: Any, text: str) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    verb.add_argument("config", metavar="CONFIG", help="an experiment's YAML file")
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+        help="replace a value, e.g. rollout.num_candidates=8; may be given several times",
+    )  # fmt: skip
+    verb.set_defaults(verb=function)
+    return verb
+
+
+def _add_compile(verb: argparse.ArgumentParser) -> None:
+    from pipelines.compiling import PIPELINES
+
+    verb.add_argument("--profile", default="cpu", help="pipelines/profiles/<name>.yaml")
+    verb.add_argument("--pipeline", default="iteration", choices=PIPELINES)
+    verb.add_argument("-o", "--output", required=True, metavar="FILE")
+
+
+def _add_execution(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--name", help="default: the experiment and 8 hex digits of its digest")
+    verb.add_argument(
+        "--runner", choices=("local", "inprocess"), default="local",
+        help="local: a process per step, as on a cluster; inprocess: all steps in this process",
+    )  # fmt: skip
+    verb.add_argument("--retries", type=int, default=0, metavar="N", help="of a failed pipeline")
+
+
+def _load(options: argparse.Namespace) -> ExperimentConfig:
+    overrides = list(options.overrides)
+    if getattr(options, "iterations", None) is not None:
+        overrides.append(f"iterations={options.iterations}")
+    return load_config(options.config, overrides)
+
+
+def _compile(options: argparse.Namespace) -> int:
+    from pipelines.compiling import compile
+
+    spec = compile(_load(options), options.profile, options.output, options.pipeline)
+    num_steps = len(spec["deploymentSpec"]["executors"])
+    print(f"{options.output}: {spec['pipelineInfo']['name']}, {num_steps} steps")
+    return OK
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pipelines.closing import close
+    from pipelines.display import Display
+    from pipelines.driver import Options, train
+
+    config = _load(options)
+    _one_thread()
+    choice = Options(options.name, options.runner, options.retries)
+    with os.fdopen(os.dup(1), "w") as terminal:
+        display = Display(terminal, config.iterations)
+        close(config, train(config, choice, display), display.say)
+    return OK
+
+
+def _promote(options: argparse.Namespace) -> int:
+    from pipelines.closing import is_promoted, verdict_text
+    from pipelines.display import Display
+    from pipelines.driver import Options, promote
+
+    config = _load(options)
+    _one_thread()
+    choice = Options(options.name, options.runner, options.retries)
+    with os.fdopen(os.dup(1), "w") as terminal:
+        display = Display(terminal, config.iterations)
+        verdict = promote(config, choice, options.iteration, display)
+        display.say(verdict_text(verdict))
+    return OK if is_promoted(verdict) else REFUSED
+
+
+def _config(options: argparse.Namespace) -> int:
+    content = _load(options).model_dump(mode="json")
+    print(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), end="")
+    return OK
+
+
+def _report(options: argparse.Namespace) -> int:
+    from pipelines.closing import close
+    from pipelines.driver import run_name
+
+    config = _load(options)
+    close(config, run_name(config, options.name), print)
+    return OK
+
+
+def _one_thread() -> None:
+    """Sums in one order: a run can be repeated bit by bit. Set OMP_NUM_THREADS to have more."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    # The working directory is the project's root: relative paths and the steps' imports need it.
+    sys.path.insert(0, str(Path.cwd()))
+    sys.exit(main())

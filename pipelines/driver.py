@@ -1,0 +1,142 @@
+"""Drives a training run: one pipeline per iteration, from what is committed, until all are done.
+
+The driver only reads the store, but for the run's name; every state is written by a pipeline.
+So it can be stopped anywhere and started again with the same command.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.config import ExperimentConfig
+from components.errors import ConfigError
+from components.manifests import merged_metrics, read_manifest, read_output
+from components.state import latest_iteration, register_run
+from components.storage import Store, open_store
+from pipelines.display import Display, duration
+from pipelines.runner import Kind, Runner, StepFailed
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run."""
+
+    name: str | None = None
+    runner: Kind = "local"
+    retries: int = 0
+    """Of a whole pipeline run."""
+
+
+def run_name(config: ExperimentConfig, name: str | None) -> str:
+    """The given name, or the experiment's with 8 hex digits of the configuration's digest."""
+    return name or f"{config.name}-{config.digest()[:8]}"
+
+
+def train(config: ExperimentConfig, options: Options, display: Display) -> str:
+    """Run what is missing of `config.iterations` iterations and the closing promotion.
+
+    Returns the run's name. StepFailed after the last retry; what is committed stays.
+    """
+    run = run_name(config, options.name)
+    store = open_store(config.storage)
+    register_run(store, run, config)
+    start = Runner(config, run, options.runner, display)
+    steps = _missing(config, store, run)
+    if not steps:
+        display.say(f"{run}: all {config.iterations} iterations are done, nothing was run")
+    for number, (pipeline, iteration) in enumerate(steps):
+        label = f"iteration {iteration}/{config.iterations}" if iteration else pipeline
+        display.begin(label, len(steps) - number if pipeline == "iteration" else 0)
+        _with_retries(start, pipeline, iteration, config.iterations, options.retries)
+        seconds = display.end()
+        if pipeline == "iteration":
+            display.say(summary(label, metrics_of(store, run, iteration), seconds))
+    return run
+
+
+def promote(
+    config: ExperimentConfig, options: Options, iteration: int | None, display: Display
+) -> dict[str, Any]:
+    """Run the promotion pipeline for an iteration's team (None: the latest); return the verdict."""
+    run = run_name(config, options.name)
+    store = open_store(config.storage)
+    latest = latest_iteration(store, run)
+    if latest is None or (iteration or 0) > latest:
+        raise ConfigError(
+            f"run {run!r} has no state of iteration {iteration or 'any'} in {store.uri}; "
+            f"latest: {latest}; train it with `python -m pipelines run`"
+        )
+    chosen = latest if iteration is None else iteration
+    display.begin(f"promotion of iteration {chosen}", 0)
+    start = Runner(config, run, options.runner, display)
+    _with_retries(start, "promotion", chosen, config.iterations, options.retries)
+    display.end()
+    return verdict(store, run, chosen) or {}
+
+
+def verdict(store: Store, run: str, iteration: int) -> dict[str, Any] | None:
+    """What the gate said about an iteration's team; None if it was not asked."""
+    prefix = f"runs/{run}/steps/{iteration:06d}/promote/"
+    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
+    if not keys:
+        return None
+    last = max(keys, key=lambda key: float(json.loads(store.read(key))["finished_unix_s"]))
+    return dict(json.loads(read_output(store, last, "verdict")))
+
+
+def metrics_of(store: Store, run: str, iteration: int) -> dict[str, float]:
+    """Metrics of all committed steps of an iteration."""
+    manifests = read_manifest(store, run, iteration).values()
+    return merged_metrics(manifest.metrics for manifest in manifests)
+
+
+def summary(label: str, metrics: Mapping[str, float], seconds: float) -> str:
+    """One line: validation success of the team that played, and what its training play earned."""
+    parts = [duration(seconds)]
+    rewards = [
+        f"{name.split('/')[1]} {value:.3f}"
+        for name, value in metrics.items()
+        if name.startswith("rollout/") and name.endswith("/reward/mean")
+    ]
+    if rewards:
+        parts.insert(0, f"reward {', '.join(rewards)}")
+    if "rollout/train/turns/mean" in metrics:
+        parts.insert(0, f"{metrics['rollout/train/turns/mean']:.2f} turns")
+    success = metrics.get("evaluation/validation/success")
+    if success is not None:
+        low = metrics.get("evaluation/validation/success_low", success)
+        high = metrics.get("evaluation/validation/success_high", success)
+        parts.insert(0, f"success before it {success:.1%} ({low:.1%} to {high:.1%})")
+    return f"{label}: {' | '.join(parts)}"
+
+
+def _missing(config: ExperimentConfig, store: Store, run: str) -> list[tuple[str, int]]:
+    """(pipeline, iteration) of all that is still to run."""
+    latest = latest_iteration(store, run)
+    steps = [("preparation", 0)] if latest is None else []
+    steps += [("iteration", i) for i in range((latest or 0) + 1, config.iterations + 1)]
+    closed = latest == config.iterations
+    if closed and verdict(store, run, config.iterations) is None:
+        steps.append(("promotion", config.iterations))
+    return steps
+
+
+def _arguments(pipeline: str, iteration: int, last: int) -> dict[str, Any]:
+    if pipeline == "preparation":
+        return {}
+    if pipeline == "promotion":
+        return {"iteration": iteration}
+    return {"iteration": iteration, "promote": iteration == last}
+
+
+def _with_retries(start: Runner, pipeline: str, iteration: int, last: int, retries: int) -> None:
+    """Run a pipeline; a failure is repeated, the last one rises."""
+    for attempt in range(retries + 1):
+        try:
+            start(pipeline, iteration, _arguments(pipeline, iteration, last))
+            return
+        except StepFailed as error:
+            if attempt == retries:
+                raise
+            start.display.say(f"{error}\nretry {attempt + 1} of {retries}")
