@@ -71,7 +71,7 @@ def draw(options: PlanPathOptions, split: Split, seed: int, index: int) -> Insta
             return instance
     raise ValueError(
         f"plan_path task {index} of {split.value}: none of {DRAWS} grids has min_distance "
-        f"{options.min_distance} and detour {detour}; expected a smaller min_distance or fewer walls"
+        f"{options.min_distance} and detour {detour}; expected a smaller distance or fewer walls"
     )
 
 

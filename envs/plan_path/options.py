@@ -22,9 +22,9 @@ class DemonstrationOptions(Options):
     """Tool programs that avoid nothing."""
     some_walls: Share = 0.2
     """Tool programs that avoid a random part of the walls; the rest start from a wrong cell."""
-    copy_route: Share = 0.5
+    copy_route: Share = 0.4
     """Planner answers that repeat the tool's route, if it has one."""
-    copy_straight: Share = 0.25
+    copy_straight: Share = 0.2
     """Planner answers that go straight to the goal; the rest are one step towards it."""
     shortest: Share = 0.12
     """Answers of a role without a tool (and routes proposed by the tool) that are optimal."""

@@ -3,13 +3,12 @@
 Compact style: the whole text is the answer, split at white space; every word must be an action
 (or a program) and there may be `limit` words at most.
 
-Paper style: text before the answer is free. Everything up to a closing `</think>` is dropped. A
-list of actions is looked for in square brackets, in **bold** and in ``` fences; the one that
-begins last wins, and a bracketed list inside the others wins over them. Without any of these it is
-the last line that is not empty, after a label such as `Actions:`. In the chosen list, items are
-separated by white space, commas, semicolons, quotes or arrows; U D L R, up, down, left, right and
-cell names are read in upper or lower case. One unknown item makes the whole answer malformed: no
-part of it is executed, and no other list is tried instead.
+Paper style: text before the answer is free. Everything up to a closing `</think>` is dropped. The
+answer is the last list in square brackets; without one, the last text in **bold** (unless it ends
+with a colon) or in a ``` fence; without these, the last line that is not empty, after a label such
+as `Actions:`. Its items are separated by white space, commas, semicolons, quotes or arrows; U D L
+R, up, down, left, right and cell names are read in upper or lower case. One unknown item makes the
+whole answer malformed: no part of it is executed, and no other list is tried instead.
 """
 
 import re
@@ -25,7 +24,8 @@ _MOVES = {name: move for move, names in enumerate(("U up", "D down", "L left", "
           for name in names.split()}  # fmt: skip
 _COMPACT_MOVES = {name: move for name, move in _MOVES.items() if len(name) == 1}
 _LOOSE_MOVES = {name.lower(): move for name, move in _MOVES.items()}
-_SPANS = re.compile(r"\[([^\[\]]*)\]|\*\*([^*\[\]]+)\*\*|```[a-zA-Z]*\n([^`\[\]]*)```")
+_LIST = re.compile(r"\[([^\[\]]*)\]")
+_MARKED = re.compile(r"\*\*([^*]*[^*:\s])\s*\*\*|```[a-zA-Z]*\n([^`]*)```")
 _SEPARATORS = re.compile(r"[\s,;'\"]+|->|→")
 _LABEL = re.compile(r"^[\w ]{1,40}:")
 
@@ -55,8 +55,8 @@ def parse_compact_program(text: str, cells: dict[str, Cell], limit: int) -> Prog
 def parse_actions(text: str, words: dict[str, int]) -> tuple[int, ...] | None:
     """The actions in an instruct model's text, or None; the module's docstring has the rules."""
     answer = _answer(text)
-    spans = [match.group(match.lastindex or 0) for match in _SPANS.finditer(answer)]
-    listed = spans[-1] if spans else _LABEL.sub("", _last_line(answer))
+    spans = list(_LIST.finditer(answer)) or list(_MARKED.finditer(answer))
+    listed = spans[-1].group(spans[-1].lastindex or 0) if spans else _last_line(answer)
     items = [item.lower() for item in _SEPARATORS.split(listed) if item]
     actions = [words.get(item, -1) for item in items]
     if not actions or min(actions) < 0 or len(actions) > MAX_ACTIONS:
@@ -77,4 +77,5 @@ def _answer(text: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "").strip()
+    line = next((line for line in reversed(text.splitlines()) if line.strip()), "")
+    return _LABEL.sub("", line.replace("*", "").strip())
