@@ -31,7 +31,10 @@ def experiment_id(client: Any, config: ExperimentConfig) -> str:
     if found is not None:
         return str(found.experiment_id)
     where = artifact_location(tracking_uri(config.tracking), name)
-    note = f"Teams of `{config.env.name}` trained with Rolewise: one run per training, its iterations nested below."
+    note = (
+        f"Teams of `{config.env.name}` trained with Rolewise: one run per training, "
+        "its iterations nested below."
+    )
     tags = {"mlflow.note.content": note, "mlflow.experimentKind": "custom_model_development"}
     return str(client.create_experiment(name, artifact_location=where, tags=tags))
 

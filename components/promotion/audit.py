@@ -1,0 +1,120 @@
+"""The audit log: who made which team the champion, when, from what, on what evidence.
+
+One object per entry, `teams/<team>/audit/000001.json`, created and never replaced. An entry is
+written before aliases move; a move that failed is followed by an entry `failed`.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from components.errors import StorageError
+from components.storage import Store
+
+SCHEMA_VERSION = 1
+_ATTEMPTS = 100
+
+
+class Action(StrEnum):
+    """What happened to the alias `champion`."""
+
+    PROMOTED = "promoted"
+    REFUSED = "refused"
+    """The gate said no: no alias moved."""
+    FAILED = "failed"
+    """The registry failed: the promotion of the same `key` was undone."""
+    ROLLED_BACK = "rolled_back"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the log."""
+
+    action: Action
+    key: str
+    """What was decided about: `<run>/<iteration>/<report digest>`."""
+    before: dict[str, Any] | None
+    """The champion before: `label` and `versions`; None if there was none."""
+    after: dict[str, Any]
+    """The team in question: `label` and `versions` (registered model -> version)."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    gate: dict[str, Any] = field(default_factory=dict)
+    who: str = ""
+    when: str = ""
+    """UTC, ISO 8601."""
+    number: int = 0
+    """From 1; given by `append`."""
+    schema_version: int = SCHEMA_VERSION
+
+
+def append(store: Store, team: str, entry: Entry) -> Entry:
+    """Write the next entry; several writers get different numbers. Returns it as written."""
+    number = len(history(store, team))
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    for _ in range(_ATTEMPTS):
+        number += 1
+        values = asdict(entry) | {"number": number, "when": when, "who": entry.who or _who()}
+        data = json.dumps(values, indent=1, sort_keys=True).encode()
+        if store.create(f"{_prefix(team)}{number:06d}.json", data):
+            return _entry(values)
+    raise StorageError(f"{store.uri}/{_prefix(team)}: {_ATTEMPTS} numbers from {number} are taken")
+
+
+def history(store: Store, team: str) -> list[Entry]:
+    """All entries, oldest first."""
+    return [_entry(json.loads(store.read(key))) for key in store.list(_prefix(team))]
+
+
+def find(entries: list[Entry], key: str) -> Entry | None:
+    """The decision that stands for a key; None if there is none or its move failed."""
+    about = [entry for entry in entries if entry.key == key]
+    return about[-1] if about and about[-1].action in (Action.PROMOTED, Action.REFUSED) else None
+
+
+def later_champion(entries: list[Entry], number: int) -> Entry | None:
+    """The first entry after `number` that moved `champion`; failed moves do not count."""
+    failed = {entry.key for entry in entries if entry.action is Action.FAILED}
+    moves = (
+        entry
+        for entry in entries
+        if entry.number > number
+        and entry.action in (Action.PROMOTED, Action.ROLLED_BACK)
+        and entry.key not in failed
+    )
+    return next(moves, None)
+
+
+def champions(entries: list[Entry]) -> list[dict[str, Any]]:
+    """The line of champions that a rollback goes back along; the last is the present one."""
+    line: list[Entry] = []
+    for entry in entries:
+        if entry.action is Action.PROMOTED:
+            line.append(entry)
+        elif entry.action is Action.FAILED:
+            line = [other for other in line if other.key != entry.key]
+        elif entry.action is Action.ROLLED_BACK:
+            line.pop()
+    return [entry.after for entry in line]
+
+
+def _prefix(team: str) -> str:
+    return f"teams/{team}/audit/"
+
+
+def _entry(values: Mapping[str, Any]) -> Entry:
+    if values["schema_version"] != SCHEMA_VERSION:
+        raise StorageError(
+            f"audit entry {values.get('number')}: schema_version {values['schema_version']!r}, "
+            f"expected {SCHEMA_VERSION}"
+        )
+    return Entry(**{**values, "action": Action(values["action"])})
+
+
+def _who() -> str:
+    """ROLEWISE_USER, else the login name, else the user's number (pods have no name)."""
+    names = (os.environ.get(name) for name in ("ROLEWISE_USER", "LOGNAME", "USER"))
+    return next((name for name in names if name), f"uid:{os.getuid()}")

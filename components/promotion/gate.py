@@ -1,0 +1,163 @@
+"""The gate: may a team become the champion? A pure function of the evaluation's report.
+
+It passes iff the lower bound of the 95 % interval of the paired success difference on the same
+validation tasks is above `promotion.min_gain`, and the report is about exactly the teams in
+question. The interval is computed here, from the outcomes by task.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from components.config import ExperimentConfig
+from components.errors import RecordError
+from components.intervals import PairedDifference, paired_difference
+from components.policies import Team
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the gate takes from the evaluation's report."""
+
+    team: dict[str, str]
+    """role -> `PolicyRef.tag` of the policy that played it."""
+    reference: dict[str, str]
+    """The same of the team it was compared to."""
+    reference_kind: str
+    """`champion` or `initial`."""
+    solved: dict[str, bool]
+    """Validation task -> whether the team solved it."""
+    reference_solved: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The gate's answer, with the reasons as sentences."""
+
+    promoted: bool
+    reasons: list[str]
+    gain: float
+    """Success of the team minus success of the reference, on the same tasks, in [-1, 1]."""
+    low: float
+    high: float
+    confidence: float
+    num_tasks: int
+    wins: int
+    """Tasks that only the team solved."""
+    losses: int
+    """Tasks that only the reference solved."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; `Verdict(**value)` is its inverse."""
+        return asdict(self)
+
+
+def read_evidence(report: Mapping[str, Any]) -> Evidence:
+    """The gate's part of a report. RecordError names a missing or malformed field."""
+    version = report.get("schema_version")
+    if version != 1:
+        raise RecordError(f"evaluation report: schema_version {version!r}, expected 1")
+    try:
+        teams = {
+            name: {role: str(played["tag"]) for role, played in report["teams"][name].items()}
+            for name in ("candidate", "reference")
+        }
+        solved = {
+            name: {
+                task: bool(value) for task, value in report["benchmarks"][name]["outcomes"].items()
+            }
+            for name in ("validation", "validation/reference")
+        }
+        kind = str(report["reference"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RecordError(f"evaluation report: bad field {error}; got {sorted(report)}") from error
+    return Evidence(
+        teams["candidate"], teams["reference"], kind, solved["validation"],
+        solved["validation/reference"],
+    )  # fmt: skip
+
+
+def paired(evidence: Evidence) -> PairedDifference:
+    """The paired difference at 95 %. RecordError unless both teams played the same tasks."""
+    ours, theirs = evidence.solved, evidence.reference_solved
+    if set(ours) != set(theirs) or not ours:
+        raise RecordError(
+            f"evaluation report: {len(ours)} and {len(theirs)} validation tasks, of which "
+            f"{len(set(ours) & set(theirs))} are common; expected the same tasks, at least one"
+        )
+    tasks = sorted(ours)
+    return paired_difference([ours[t] for t in tasks], [theirs[t] for t in tasks], CONFIDENCE)
+
+
+def tags_of(team: Team) -> dict[str, str]:
+    """role -> policy tag: two teams are the same iff these are equal."""
+    return {role: team.of(role).tag for role in team.roles}
+
+
+def decide(
+    config: ExperimentConfig,
+    evidence: Evidence,
+    team: Mapping[str, str],
+    reference: Mapping[str, str],
+    kind: str,
+) -> Verdict:
+    """Judge `team` (role -> tag) against `reference`, which is the `kind` (champion or initial).
+
+    Every objection becomes a sentence; without any, the team passes.
+    """
+    gain, need = paired(evidence), config.promotion.min_gain
+    objections = [
+        *_objections_to_training(config),
+        *_objections_to_report(evidence, team, reference, kind),
+        *([] if gain.low > need else [_sentence(gain, need, "is refused")]),
+    ]
+    reasons = objections or [_sentence(gain, need, "passes")]
+    return Verdict(
+        not objections, reasons, gain.estimate, gain.low, gain.high, CONFIDENCE, gain.num_tasks,
+        gain.wins, gain.losses,
+    )  # fmt: skip
+
+
+def _objections_to_training(config: ExperimentConfig) -> list[str]:
+    if not config.grouping.allow_impure:
+        return []
+    return [
+        f"grouping.allow_impure is set (key {config.grouping.key}): groups may mix prompts, and "
+        "such a team cannot be promoted"
+    ]
+
+
+def _objections_to_report(
+    evidence: Evidence, team: Mapping[str, str], reference: Mapping[str, str], kind: str
+) -> list[str]:
+    lines = _mismatch("the team", evidence.team, team)
+    if evidence.reference_kind != kind:
+        lines.append(
+            f"the report compares to the {evidence.reference_kind} team, but the reference now is "
+            f"the {kind} team: evaluate again"
+        )
+    lines += _mismatch(f"the {kind} team", evidence.reference, reference)
+    if dict(team) == dict(reference):
+        lines.append(f"the team is the {kind} team itself")
+    return lines
+
+
+def _mismatch(what: str, found: Mapping[str, str], expected: Mapping[str, str]) -> list[str]:
+    """One sentence per role that another policy played: swapped or mixed teams end here."""
+    return [
+        f"the report was made with {found.get(role, 'no policy')} as {role}, "
+        f"{what} has {expected.get(role, 'no such role')}"
+        for role in sorted({*found, *expected})
+        if found.get(role) != expected.get(role)
+    ]
+
+
+def _sentence(gain: PairedDifference, need: float, outcome: str) -> str:
+    return (
+        f"the team {outcome}: success changes by {100 * gain.estimate:+.1f} points on "
+        f"{gain.num_tasks} validation tasks ({gain.wins} won, {gain.losses} lost; "
+        f"{100 * CONFIDENCE:g} % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}); the "
+        f"lower bound must be above {100 * need:+.1f}"
+    )

@@ -1,0 +1,208 @@
+"""The model registry: one registered model per role and one for the team, moved only together.
+
+Weights stay in object storage: a version's source is the policy's URI. A tracking server refuses
+`file://` sources, so there the source is the manifest among the run's artifacts, and the tag
+`rolewise.uri` says where the weights are. The team model's version carries the manifest as a tag.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from components.config import ExperimentConfig
+from components.errors import TrackingError
+from components.settings import TrackingConfig
+from components.tracking.connection import is_server, open_client, tracking_uri, translated
+from components.tracking.manifest import TeamManifest
+
+CHAMPION = "champion"
+CANDIDATE = "candidate"
+MANIFEST = "rolewise.manifest"
+"""Tag of a team model's version."""
+
+
+def model_name(team: str, role: str) -> str:
+    """The registered model of a role."""
+    return f"{team}.{role}"
+
+
+def register(
+    settings: TrackingConfig, manifest: TeamManifest, training_run: str | None
+) -> TeamManifest:
+    """Make a version of every model of the team; returns the manifest with `versions`.
+
+    A version that was registered before from the same run, iteration and weights is taken again.
+    `training_run` is the MLflow run that the versions link to. TrackingError.
+    """
+    client, uri = open_client(settings), tracking_uri(settings)
+    with translated(uri, f"registering team {manifest.team!r} ({manifest.label})"):
+        fallback = _log_manifest(client, manifest, training_run)
+        versions = {}
+        for role in manifest.roles:
+            ref = manifest.playing.of(role)
+            local = is_server(uri) and ref.uri.startswith("file:")
+            source = fallback if local and fallback else ref.uri
+            name = model_name(manifest.team, role)
+            note = (
+                f"Plays `{role}` in team `{manifest.team}`: `{ref.tag}` at `{ref.uri}`. "
+                "Belongs to one version of the team, whose tag `rolewise.manifest` pins it."
+            )
+            tags = _tags(manifest) | {
+                "rolewise.role": role, "rolewise.policy": ref.tag, "rolewise.uri": ref.uri,
+                "rolewise.sha256": ref.sha256, "rolewise.bytes": str(ref.bytes),
+            }  # fmt: skip
+            if ref.base:
+                tags["rolewise.base_uri"] = ref.base.uri
+            versions[name] = _version(client, name, source, training_run, tags, note)
+        return _register_team(client, replace(manifest, versions=versions), fallback, training_run)
+
+
+def move_alias(settings: TrackingConfig, manifest: TeamManifest, alias: str) -> None:
+    """Point the alias of all the team's models at the manifest's versions: all, or none.
+
+    If one cannot be moved, those already moved go back and TrackingError rises.
+    """
+    client, uri = open_client(settings), tracking_uri(settings)
+    with translated(uri, f"moving alias {alias!r} of team {manifest.team!r}"):
+        before = {name: _aliased(client, name, alias) for name in manifest.versions}
+        moved: list[str] = []
+        try:
+            for name, version in manifest.versions.items():
+                moved.append(name)
+                client.set_registered_model_alias(name, alias, version)
+        except Exception:
+            for name in moved:
+                _restore(client, name, alias, before[name])
+            raise
+
+
+def champion(config: ExperimentConfig) -> TeamManifest | None:
+    """The team that the alias `champion` names; None before the first promotion. TrackingError
+    if the aliases of its roles point elsewhere: such a mixture was never evaluated."""
+    return read_alias(config.tracking, config.team_name, CHAMPION)
+
+
+def read_alias(settings: TrackingConfig, team: str, alias: str) -> TeamManifest | None:
+    """The manifest behind an alias; None if the team has no such alias."""
+    client, uri = open_client(settings), tracking_uri(settings)
+    with translated(uri, f"reading alias {alias!r} of team {team!r}"):
+        version = _aliased(client, team, alias)
+        if version is None:
+            return None
+        tags = client.get_model_version(team, version).tags
+        if MANIFEST not in tags:
+            raise TrackingError(
+                f"team {team!r} version {version}: no tag {MANIFEST}; "
+                "it was not registered by promotion"
+            )
+        manifest = TeamManifest.from_json(tags[MANIFEST])
+        manifest = replace(manifest, versions=manifest.versions | {team: version})
+        found = {name: _aliased(client, name, alias) for name in manifest.versions}
+    mixed = {
+        name: found[name] for name, expected in manifest.versions.items() if found[name] != expected
+    }
+    if mixed:
+        raise TrackingError(
+            f"team {team!r}: alias {alias!r} is a mixture: versions {mixed}, expected "
+            f"{ {name: manifest.versions[name] for name in mixed} }; roll back or promote again"
+        )
+    return manifest
+
+
+def read_version(settings: TrackingConfig, team: str, version: str) -> TeamManifest:
+    """The manifest of one version of the team."""
+    client, uri = open_client(settings), tracking_uri(settings)
+    with translated(uri, f"reading team {team!r} version {version}"):
+        manifest = TeamManifest.from_json(client.get_model_version(team, version).tags[MANIFEST])
+    return replace(manifest, versions=manifest.versions | {team: version})
+
+
+def mark_champion(settings: TrackingConfig, manifest: TeamManifest, when: str) -> None:
+    """Write into the team's model since when which team is the champion."""
+    client, uri = open_client(settings), tracking_uri(settings)
+    version = manifest.versions[manifest.team]
+    with translated(uri, f"tagging team {manifest.team!r}"):
+        client.set_registered_model_tag(manifest.team, "rolewise.champion", manifest.label)
+        client.set_registered_model_tag(manifest.team, "rolewise.champion_since", when)
+        client.set_model_version_tag(manifest.team, version, "rolewise.champion_since", when)
+
+
+def _register_team(
+    client: Any, manifest: TeamManifest, source: str | None, training_run: str | None
+) -> TeamManifest:
+    numbers = ", ".join(
+        f"{name} {value:.3f}"
+        for name, value in manifest.evaluation.items()
+        if name.endswith("/success")
+    )
+    roles = "\n".join(
+        f"- {role}: `{name}` version {manifest.versions[name]}, `{manifest.playing.of(role).tag}`"
+        for role, name in ((role, model_name(manifest.team, role)) for role in manifest.roles)
+    )
+    note = f"Team of run `{manifest.run}`, iteration {manifest.iteration}. {numbers}\n\n{roles}"
+    tags = _tags(manifest) | {MANIFEST: manifest.to_json()}
+    tags["rolewise.gate"] = "passed" if manifest.gate.get("promoted") else "refused"
+    where = source or next(iter(manifest.policies.values())).uri
+    version = _version(client, manifest.team, where, training_run, tags, note)
+    return replace(manifest, versions=manifest.versions | {manifest.team: version})
+
+
+def _version(
+    client: Any, name: str, source: str, run_id: str | None, tags: Mapping[str, str], note: str
+) -> str:
+    """The number of the version with these tags; made if there is none."""
+    _ensure_model(client, name, tags)
+    keys = ("rolewise.run", "rolewise.iteration", "rolewise.sha256", MANIFEST)
+    identity = {key: tags.get(key) for key in keys}
+    for found in client.search_model_versions(f"name = '{name}'"):
+        if all(found.tags.get(key) == value for key, value in identity.items()):
+            return str(found.version)
+    made = client.create_model_version(
+        name, source, run_id=run_id, tags=dict(tags), description=note, await_creation_for=0
+    )
+    return str(made.version)
+
+
+def _ensure_model(client: Any, name: str, tags: Mapping[str, str]) -> None:
+    if client.search_registered_models(f"name = '{name}'"):
+        return
+    role = tags.get("rolewise.role")
+    what = f"plays `{role}`" if role else "pins the versions of all roles"
+    note = (
+        f"Rolewise team `{tags['rolewise.team']}`: {what}. "
+        "Aliases of the team's models move together."
+    )
+    kept = {key: tags[key] for key in ("rolewise.team", "rolewise.role") if key in tags}
+    client.create_registered_model(name, tags=kept, description=note)
+
+
+def _log_manifest(client: Any, manifest: TeamManifest, training_run: str | None) -> str | None:
+    """Put the manifest among the run's artifacts; returns the folder's URI."""
+    if training_run is None:
+        return None
+    folder = f"promotion/{manifest.iteration:06d}"
+    client.log_text(training_run, manifest.to_json(), f"{folder}/manifest.json")
+    return f"{client.get_run(training_run).info.artifact_uri}/{folder}"
+
+
+def _tags(manifest: TeamManifest) -> dict[str, str]:
+    return {
+        "rolewise.team": manifest.team, "rolewise.run": manifest.run,
+        "rolewise.iteration": str(manifest.iteration), "rolewise.env": manifest.env["name"],
+        "rolewise.env_version": manifest.env["version"],
+        "rolewise.config_digest": manifest.config_digest,
+    }  # fmt: skip
+
+
+def _aliased(client: Any, name: str, alias: str) -> str | None:
+    """The version behind an alias, or None."""
+    models = client.search_registered_models(f"name = '{name}'")
+    version = models[0].aliases.get(alias) if models else None
+    return None if version is None else str(version)
+
+
+def _restore(client: Any, name: str, alias: str, version: str | None) -> None:
+    if version is None:
+        client.delete_registered_model_alias(name, alias)
+    else:
+        client.set_registered_model_alias(name, alias, version)
