@@ -1,0 +1,1 @@
+"""Groups, advantages, routing to policies, and the group certificate."""
