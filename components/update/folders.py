@@ -1,0 +1,60 @@
+"""Policy folders to models and back: full weights by transformers, adapters by PEFT on their base.
+
+The same weights always give byte-equal folders; tokenizer and chat template are copied along.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from components.errors import PolicyError
+
+_WEIGHTS = (".safetensors", ".bin", ".index.json")
+_ADAPTER_CONFIG = "adapter_config.json"
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def load_model(folder: str | Path, base: str | Path | None, dtype: str) -> Any:
+    """The model of a policy folder, trainable; with a base, only the adapter is trainable.
+
+    PolicyError names the folder that cannot be loaded.
+    """
+    from transformers import AutoModelForCausalLM
+
+    source = Path(base if base is not None else folder)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            source, dtype=_DTYPES[dtype], local_files_only=True
+        )
+        if base is not None:
+            from peft import PeftModel
+
+            model = PeftModel.from_pretrained(
+                model, str(folder), is_trainable=True, autocast_adapter_dtype=False
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise PolicyError(f"policy folder {folder} (base {base}): cannot load: {reason}") from error
+    return model
+
+
+def export_model(
+    model: Any, state: Mapping[str, Tensor], source: str | Path, target: str | Path
+) -> None:
+    """Write `state` (weights on the CPU) as a policy folder like `source`."""
+    source, target = Path(source), Path(target)
+    target.mkdir(parents=True, exist_ok=True)
+    adapter = (source / _ADAPTER_CONFIG).exists()
+    model.save_pretrained(target, state_dict=dict(state))
+    if adapter:  # PEFT writes a model card and paths of this machine; the source has neither
+        (target / "README.md").unlink(missing_ok=True)
+        shutil.copyfile(source / _ADAPTER_CONFIG, target / _ADAPTER_CONFIG)
+    for item in sorted(source.rglob("*")):
+        copy = target / item.relative_to(source)
+        if item.is_file() and not copy.exists() and not item.name.endswith(_WEIGHTS):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(item, copy)

@@ -1,0 +1,36 @@
+"""One job in this process: load, train, export. Every rank runs it; rank 0 writes."""
+
+import sys
+from pathlib import Path
+
+from components.update.deepspeed_engine import TrainingEngine
+from components.update.folders import export_model, load_model
+from components.update.imitate import imitate
+from components.update.job import Job
+from components.update.reinforce import Reinforce
+
+
+def run_job(job: Job) -> None:
+    """Train one policy and leave `policy/`, `optimizer/` and `metrics.json` in the job's folder.
+
+    Demonstrations leave no optimiser state: reinforcement begins with a fresh one.
+    """
+    engine = TrainingEngine(load_model(job.folder, job.base, job.settings.dtype), job.settings)
+    try:
+        if job.optimizer is not None:
+            engine.load_optimizer(Path(job.optimizer))
+        reinforced = job.kind == "reinforce"
+        found = Reinforce(job, engine).run() if reinforced else imitate(job, engine)
+        weights = engine.weights()
+        if engine.rank == 0:
+            export_model(engine.module, weights, job.folder, job.policy_out)
+        if reinforced:
+            engine.save_optimizer(job.optimizer_out)
+        if engine.rank == 0:
+            job.save_metrics(found)
+    finally:
+        engine.close()
+
+
+if __name__ == "__main__":
+    run_job(Job.from_json(Path(sys.argv[1]).read_text()))

@@ -1,0 +1,1 @@
+"""The warm start: models that know nothing imitate the environment's demonstrations first."""
