@@ -56,7 +56,8 @@ def worst(certificate: Mapping[str, Any], count: int = SHOWN) -> list[dict[str, 
 def _verdict(certificate: Mapping[str, Any]) -> str:
     violations, impurities = certificate["violations"], certificate["impurities"]
     if violations:
-        head = f"<span class='verdict bad'>{len(violations)} violations: no update</span>"
+        count = f"{len(violations)} violation{'s' if len(violations) > 1 else ''}"
+        head = f"<span class='verdict bad'>{count}: no update</span>"
     elif certificate["impure"]:
         head = "<span class='verdict warn'>impure on purpose: cannot be promoted</span>"
     else:
