@@ -26,7 +26,7 @@ from components.manifests import (
     read_output,
     step_key,
     verify_output,
-)  # fmt: skip
+)
 from components.storage import Store, open_store
 from components.storage.disk import is_full
 from components.storage.folders import file_digest

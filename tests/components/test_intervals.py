@@ -1,0 +1,90 @@
+"""Intervals against published values and on degenerate outcomes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.intervals import paired_difference, wilson
+
+BOOLS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+
+
+def pairs(both: int, wins: int, losses: int, neither: int) -> tuple[list[bool], list[bool]]:
+    first = [True] * (both + wins) + [False] * (losses + neither)
+    second = [True] * both + [False] * wins + [True] * losses + [False] * neither
+    return first, second
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    # R. G. Newcombe, Statistics in Medicine 17 (1998) 857-872, Table I, method 3
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)  # fmt: skip
+def test_wilson_published(successes: int, trials: int, low: float, high: float) -> None:
+    interval = wilson(successes, trials)
+    assert interval.estimate == successes / trials
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
+
+
+def test_wilson_of_all_and_none() -> None:
+    assert wilson(0, 20).low == 0.0
+    assert wilson(20, 20).high == 1.0
+    assert wilson(20, 20).low == pytest.approx(1 - wilson(0, 20).high)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 2)])
+def test_wilson_refuses(successes: int, trials: int) -> None:
+    with pytest.raises(ValueError, match=f"{successes} successes of {trials}"):
+        wilson(successes, trials)
+
+
+@pytest.mark.parametrize(
+    ("table", "low", "high"),
+    [
+        ((36, 12, 2, 0), 0.0569, 0.3404),  # Newcombe, Stat. Med. 17 (1998) 2635-2650, method 10
+        ((1, 1, 7, 12), -0.507, -0.026),  # Fagerland et al., Stat. Med. 33 (2014), airway data
+    ],
+)
+def test_paired_published(table: tuple[int, int, int, int], low: float, high: float) -> None:
+    interval = paired_difference(*pairs(*table))
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=5e-4)
+    assert (interval.wins, interval.losses, interval.num_tasks) == (table[1], table[2], sum(table))
+
+
+def test_equal_outcomes_show_no_gain_however_many() -> None:
+    for table in [(50, 0, 0, 0), (0, 0, 0, 50), (25, 0, 0, 25)]:
+        interval = paired_difference(*pairs(*table))
+        assert interval.estimate == 0.0
+        assert interval.low < 0.0 < interval.high
+
+
+def test_a_clear_gain_is_above_zero_and_a_sweep_is_certain() -> None:
+    assert paired_difference(*pairs(60, 100, 5, 35)).low > 0.4
+    sweep = paired_difference(*pairs(0, 200, 0, 0))
+    assert sweep.low > 0.95
+    assert sweep.high == 1.0
+
+
+def test_paired_refuses_other_lengths_and_no_tasks() -> None:
+    with pytest.raises(ValueError, match="1 and 2 outcomes"):
+        paired_difference([True], [True, False])
+    with pytest.raises(ValueError, match="0 and 0 outcomes"):
+        paired_difference([], [])
+
+
+@given(BOOLS, st.sampled_from([0.8, 0.95, 0.99]))
+def test_paired_is_ordered_bounded_and_antisymmetric(
+    outcomes: list[tuple[bool, bool]], confidence: float
+) -> None:
+    first, second = [a for a, _ in outcomes], [b for _, b in outcomes]
+    ahead = paired_difference(first, second, confidence)
+    behind = paired_difference(second, first, confidence)
+    assert -1.0 <= ahead.low <= ahead.estimate <= ahead.high <= 1.0
+    assert (behind.low, behind.high) == pytest.approx((-ahead.high, -ahead.low))
+
+
+@given(BOOLS)
+def test_more_confidence_is_wider(outcomes: list[tuple[bool, bool]]) -> None:
+    first, second = [a for a, _ in outcomes], [b for _, b in outcomes]
+    narrow, wide = paired_difference(first, second, 0.8), paired_difference(first, second, 0.99)
+    assert wide.high - wide.low >= narrow.high - narrow.low
