@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import isfinite
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
 from components.config import ExperimentConfig, parse_config
 from components.errors import RecordError, StorageError
@@ -162,9 +164,9 @@ def _cpu_s() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def _finite(step: str, metrics: Mapping[str, float]) -> dict[str, float]:
+def _finite(step: str, metrics: Mapping[str, Any]) -> dict[str, float]:
     for name, value in metrics.items():
-        if not isinstance(value, (int, float)) or not isfinite(value):
+        if not isinstance(value, Real) or not isfinite(value):
             raise RecordError(
                 f"step {step}: metric {name!r} is {value!r}, expected a finite number"
             )

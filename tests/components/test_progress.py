@@ -31,9 +31,9 @@ def test_lines_that_come_too_fast_are_dropped_but_not_the_last(
     [
         "",
         "in progress",
-        "progress step=x",
-        "progress step=x done=a total=2 unit=turns",
         "progress step=",
+        "progress step=x",
+        "progress step=x done=a total=2 unit=t",
     ],
 )
 def test_other_lines_are_none(line: str) -> None:

@@ -56,9 +56,9 @@ def test_create_keeps_the_first(store: Store) -> None:
 
 
 def test_of_many_creators_one_wins(store: Store) -> None:
-    contents = [f"{i}".encode() for i in range(12)]
-    with ThreadPoolExecutor(12) as pool:
-        for race in range(5):
+    contents = [f"{i}".encode() for i in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for race in range(2):
             won = list(pool.map(partial(store.create, f"race/{race}"), contents))
             assert sum(won) == 1
             assert store.read(f"race/{race}") == contents[won.index(True)]
