@@ -33,7 +33,8 @@ def update(
     Returns:
         Store key of the committed step, which `commit` takes.
     """
-    from components.update.main import committed_key, update as main
+    from components.update.main import committed_key
+    from components.update.main import update as main
 
     inputs = {"state": state.path, "samples": samples.path, "certificate": certificate.path}
     outputs = {"result": result.path}

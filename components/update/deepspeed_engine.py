@@ -53,21 +53,21 @@ class TrainingEngine:
     """A model whose gradients are summed over any number of backward passes, then applied."""
 
     def __init__(self, model: Any, settings: UpdateConfig) -> None:
-        """Wrap a loaded model; its parameters that require gradient are trained."""
-        with launcher_variables():
-            import deepspeed
-            from deepspeed.utils import logger
+        """Wrap a loaded model; its parameters that require gradient are trained. The engine lives
+        inside `launcher_variables`."""
+        import deepspeed
+        from deepspeed.utils import logger
 
-            logger.setLevel("WARNING")
-            disable_compiled_ops()
-            parameters = [item for item in model.parameters() if item.requires_grad]
-            optimizer = torch.optim.AdamW(
-                parameters, lr=settings.learning_rate, betas=settings.betas,
-                eps=settings.adam_eps, weight_decay=settings.weight_decay,
-            )  # fmt: skip
-            self._engine, *_ = deepspeed.initialize(
-                model=model, optimizer=optimizer, config=_deepspeed_config(settings)
-            )
+        logger.setLevel("WARNING")
+        disable_compiled_ops()
+        parameters = [item for item in model.parameters() if item.requires_grad]
+        optimizer = torch.optim.AdamW(
+            parameters, lr=settings.learning_rate, betas=settings.betas,
+            eps=settings.adam_eps, weight_decay=settings.weight_decay,
+        )  # fmt: skip
+        self._engine, *_ = deepspeed.initialize(
+            model=model, optimizer=optimizer, config=_deepspeed_config(settings)
+        )
         self._engine.module.eval()  # dropout would make pi_theta differ from pi_old
         self._stage = settings.zero_stage
         self._adapter = hasattr(model, "peft_config")
@@ -125,6 +125,8 @@ class TrainingEngine:
         """Write the optimiser state, master weights included; every rank must call it."""
         self._engine.save_checkpoint(str(folder), tag=_TAG, exclude_frozen_parameters=self._adapter)
         if self.rank == 0:
+            for script in folder.glob("zero_to_*.py"):  # converters that nobody here runs
+                script.unlink()
             (folder / _LAYOUT).write_text(json.dumps(self._layout(), sort_keys=True))
 
     def load_optimizer(self, folder: Path) -> None:

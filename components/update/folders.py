@@ -24,7 +24,9 @@ def load_model(folder: str | Path, base: str | Path | None, dtype: str) -> Any:
     PolicyError names the folder that cannot be loaded.
     """
     from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     source = Path(base if base is not None else folder)
     try:
         model = AutoModelForCausalLM.from_pretrained(

@@ -52,9 +52,10 @@ def _may_fork() -> bool:
 
 def _side_by_side(jobs: Sequence[Job], workers: int) -> None:
     """One fork per job, one thread each; a job's bytes do not depend on its neighbours."""
-    from components.update.process import run_job
+    from components.update.process import import_libraries, run_job
 
-    with ProcessPoolExecutor(workers, get_context("fork"), max_tasks_per_child=None) as pool:
+    import_libraries()
+    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
         running = {job.policy: pool.submit(run_job, job) for job in jobs}
         for policy, future in running.items():
             try:

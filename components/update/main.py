@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from components import records
-from components.config import parse_config
+from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError, RecordError
 from components.policies import FolderRef, PolicyRef
 from components.seeds import derive_seed
@@ -57,14 +57,15 @@ def update(
             for name, value in result.metrics.items()
         }
 
-    name = step_name(policies)
+    name = step_name(parse_config(config), policies)
     extra = {"policies": list(policies)}
     return run_step(name, config, run, iteration, inputs, outputs, compute, extra=extra)
 
 
-def step_name(policies: Sequence[str]) -> str:
-    """`update` for all policies, `update-<policies>` for a task of its own."""
-    return f"update-{'-'.join(policies)}" if policies else "update"
+def step_name(config: ExperimentConfig, policies: Sequence[str]) -> str:
+    """`update` for all trainable policies, `update-<policies>` for a task of its own."""
+    everyone = not policies or set(policies) == set(config.trainable)
+    return "update" if everyone else f"update-{'-'.join(policies)}"
 
 
 def committed_key(
@@ -73,7 +74,9 @@ def committed_key(
     """Store key of the manifest that `update` with the same arguments committed."""
     digests = input_digests(inputs)
     extra = {"policies": list(policies)}
-    return step_key(parse_config(config), run, iteration, step_name(policies), digests, extra)
+    parsed = parse_config(config)
+    name = step_name(parsed, policies)
+    return step_key(parsed, run, iteration, name, digests, extra)
 
 
 def updated_policies(context: StepContext, policies: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from components.update.deepspeed_engine import TrainingEngine
+from components.update.deepspeed_engine import TrainingEngine, launcher_variables
 from components.update.folders import export_model, load_model
 from components.update.imitate import imitate
 from components.update.job import Job
@@ -15,6 +15,19 @@ def run_job(job: Job) -> None:
 
     Demonstrations leave no optimiser state: reinforcement begins with a fresh one.
     """
+    with launcher_variables():
+        _train(job)
+
+
+def import_libraries() -> None:
+    """Import all that a job needs, so that forks share one import."""
+    with launcher_variables():
+        import deepspeed  # noqa: F401
+        import peft  # noqa: F401
+        from transformers import AutoModelForCausalLM  # noqa: F401
+
+
+def _train(job: Job) -> None:
     engine = TrainingEngine(load_model(job.folder, job.base, job.settings.dtype), job.settings)
     try:
         if job.optimizer is not None:

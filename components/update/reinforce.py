@@ -47,7 +47,8 @@ class Reinforce:
         self.sampler = self._tensor(self.tokens.logprobs)
         self.temperatures = self._tensor(self.tokens.temperatures)
         self.advantages = self._tensor(self.tokens.advantages)
-        self.old, self.importance = self.sampler, None
+        self.old: Tensor = self.sampler
+        self.importance: Tensor | None = None
         self.reference: Tensor | None = None
         self.mismatch = 0.0
         self.totals = Totals(Counter())
@@ -180,5 +181,5 @@ def recomputes(job: Job, truncated: bool) -> bool:
 
 
 def warmed_up(learning_rate: float, warmup_steps: int, step: int) -> float:
-    """Linear warm-up over the first `warmup_steps` optimiser steps of the whole run, then constant."""
+    """Linear warm-up over the first `warmup_steps` optimiser steps of the run, then constant."""
     return learning_rate * min(1.0, (step + 1) / max(warmup_steps, 1))

@@ -65,9 +65,9 @@ def flatten(samples: Sequence[TrainSample]) -> Tokens:
 
 def of_policy(table: pa.Table, policy: str) -> pa.Table:
     """The policy's rows of a Sample table, in order. RecordError if there are none."""
-    rows = table.filter(pc.equal(table["policy"], policy))
+    rows = table.filter(pc.equal(table["policy"], pa.scalar(policy)))
     if rows.num_rows == 0:
-        known = sorted(set(table["policy"].to_pylist()))
+        known = sorted({str(name) for name in table["policy"].to_pylist()})
         raise RecordError(f"policy {policy!r} has no samples; policies with samples: {known}")
     return rows
 
@@ -78,22 +78,22 @@ def trainable_samples(rows: pa.Table, policy_version: str) -> list[TrainSample]:
     RecordError names the row that was played by other weights, or whose reward, advantage,
     tokens or log-probs cannot be trained on.
     """
-    others = pc.not_equal(rows["policy_version"], policy_version)
+    others = pc.not_equal(rows["policy_version"], pa.scalar(policy_version))
     if pc.any(others).as_py():
         row = rows.filter(others).slice(0, 1).to_pylist()[0]
         raise RecordError(
             f"{_where(row)}: sampled by policy version {row['policy_version']!r}, but "
             f"{policy_version!r} is updated; roll out again with the loaded state"
         )
-    live = rows.filter(pc.not_equal(rows["weight"], 0.0))
+    live = rows.filter(pc.not_equal(rows["weight"], pa.scalar(0.0)))
     return [_sample(row) for row in live.to_pylist()]
 
 
 def truncated_sampling(rows: pa.Table) -> bool:
     """Whether any row was drawn with top_p or top_k: its log-probs are not the policy's."""
-    return bool(
-        pc.any(pc.less(rows["top_p"], 1.0)).as_py() or pc.any(pc.greater(rows["top_k"], 0)).as_py()
-    )
+    nucleus = pc.less(rows["top_p"], pa.scalar(1.0))
+    top_k = pc.greater(rows["top_k"], pa.scalar(0, pa.int64()))
+    return bool(pc.any(pc.or_(nucleus, top_k)).as_py())
 
 
 def _sample(row: dict[str, object]) -> TrainSample:

@@ -11,7 +11,7 @@ def warm_start(
     run: str,
     iteration: int,
     policies: dsl.Input[dsl.Artifact],
-    warm_policies: dsl.Output[dsl.Artifact],
+    warmed: dsl.Output[dsl.Artifact],
     metrics: dsl.Output[dsl.Metrics],
 ) -> None:
     """Train fresh policies on the environment's demonstrations, by cross-entropy.
@@ -21,11 +21,11 @@ def warm_start(
         run: Name of the experiment run.
         iteration: 0.
         policies: References of the initial policies (JSON).
-        warm_policies: References of the trained policies, version 0 (JSON).
+        warmed: References of the trained policies, version 0 (JSON).
         metrics: Loss, entropy and speed; per policy.
     """
     from components.warm_start.main import warm_start as main
 
-    inputs, outputs = {"policies": policies.path}, {"policies": warm_policies.path}
+    inputs, outputs = {"policies": policies.path}, {"policies": warmed.path}
     for name, value in main(config, run, iteration, inputs, outputs).items():
         metrics.log_metric(name, value)
