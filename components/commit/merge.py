@@ -20,7 +20,8 @@ def next_state(
 
     `results`: one `{"policies": {name: PolicyRef}, "optimizers": {name: FolderRef}}` per update.
     ConfigError if the state is not of the iteration before or of another configuration;
-    PolicyError if a trainable policy was not updated exactly once, or a version is wrong.
+    PolicyError if a trainable policy was not updated exactly once, or has a wrong version. A policy
+    whose update had nothing to learn from may come back unchanged.
     """
     if state.iteration != iteration - 1:
         raise ConfigError(
@@ -35,8 +36,10 @@ def next_state(
     _check_names([name for name, _ in updated], config)
     policies = {name: PolicyRef.from_json(ref) for name, ref in updated}
     for name, ref in policies.items():
-        if ref.version != iteration:
-            raise PolicyError(f"policy {name!r}: version {ref.version}, expected {iteration}")
+        if ref.version != iteration and ref != state.policies[name]:
+            raise PolicyError(
+                f"policy {name!r}: version {ref.version}, expected {iteration} or no change"
+            )
     optimizers = {
         name: FolderRef(**ref) for result in results for name, ref in result["optimizers"].items()
     }
