@@ -26,7 +26,7 @@ class Action(StrEnum):
     REFUSED = "refused"
     """The gate said no: no alias moved."""
     FAILED = "failed"
-    """The registry failed: the promotion of the same `key` was undone."""
+    """The registry failed: the move of the same `key` did not happen."""
     ROLLED_BACK = "rolled_back"
 
 
@@ -36,7 +36,7 @@ class Entry:
 
     action: Action
     key: str
-    """What was decided about: `<run>/<iteration>/<report digest>`."""
+    """What it is about: `<run>/<iteration>/<report digest>`, or `rollback/<number>`."""
     before: dict[str, Any] | None
     """The champion before: `label` and `versions`; None if there was none."""
     after: dict[str, Any]
@@ -76,29 +76,30 @@ def find(entries: list[Entry], key: str) -> Entry | None:
 
 
 def later_champion(entries: list[Entry], number: int) -> Entry | None:
-    """The first entry after `number` that moved `champion`; failed moves do not count."""
-    failed = {entry.key for entry in entries if entry.action is Action.FAILED}
-    moves = (
-        entry
-        for entry in entries
-        if entry.number > number
-        and entry.action in (Action.PROMOTED, Action.ROLLED_BACK)
-        and entry.key not in failed
-    )
-    return next(moves, None)
+    """The first entry after `number` that moved `champion`; None if that one is the last."""
+    return next((entry for entry in _moves(entries) if entry.number > number), None)
 
 
 def champions(entries: list[Entry]) -> list[dict[str, Any]]:
     """The line of champions that a rollback goes back along; the last is the present one."""
-    line: list[Entry] = []
-    for entry in entries:
+    line: list[dict[str, Any]] = []
+    for entry in _moves(entries):
         if entry.action is Action.PROMOTED:
-            line.append(entry)
-        elif entry.action is Action.FAILED:
-            line = [other for other in line if other.key != entry.key]
-        elif entry.action is Action.ROLLED_BACK:
+            line.append(entry.after)
+        elif line:
             line.pop()
-    return [entry.after for entry in line]
+    return line
+
+
+def _moves(entries: list[Entry]) -> list[Entry]:
+    """The entries that moved `champion`; a failed move takes its own entry with it."""
+    moves: list[Entry] = []
+    for entry in entries:
+        if entry.action in (Action.PROMOTED, Action.ROLLED_BACK):
+            moves.append(entry)
+        elif entry.action is Action.FAILED:
+            moves = [other for other in moves if other.key != entry.key]
+    return moves
 
 
 def _prefix(team: str) -> str:

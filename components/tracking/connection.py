@@ -6,6 +6,7 @@ TrackingError. A variable that the user set is left as it is.
 
 import logging
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,17 +68,11 @@ def translated(uri: str, action: str) -> Iterator[None]:
     try:
         yield
     except (MlflowException, OSError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise TrackingError(
-            f"MLflow at {_public(uri)}: {action} failed: {reason}; {_fix(uri)}"
-        ) from error
-    except Exception as error:
+        raise _error(uri, action, error) from _cause(uri, error)
+    except Exception as error:  # the database's errors, whose package a thin client lacks
         if not type(error).__module__.startswith("sqlalchemy"):
             raise
-        reason = str(error).splitlines()[0]
-        raise TrackingError(
-            f"MLflow at {_public(uri)}: {action} failed: {reason}; {_fix(uri)}"
-        ) from error
+        raise _error(uri, action, error) from error
 
 
 @contextmanager
@@ -91,15 +86,26 @@ def without_active_run() -> Iterator[str | None]:
             os.environ["MLFLOW_RUN_ID"] = found
 
 
+def _error(uri: str, action: str, error: Exception) -> TrackingError:
+    reason = " ".join(str(error).split())[:300]
+    return TrackingError(
+        _public(f"MLflow at {uri}: {action} failed: {reason.rstrip('.')}; {_fix(uri)}")
+    )
+
+
+def _cause(uri: str, error: Exception) -> Exception | None:
+    """The error itself, unless its text would show a password."""
+    return None if urlsplit(uri).password else error
+
+
+def _public(text: str) -> str:
+    """The text without user and password in its URIs."""
+    return re.sub(r"://[^/@\s]+@", "://", text)
+
+
 def _fix(uri: str) -> str:
     if is_server(uri):
         return "start the server or set tracking.uri; the same command then continues"
     return (
         "check that the path can be written, or set tracking.uri; the same command then continues"
     )
-
-
-def _public(uri: str) -> str:
-    """The URI without user and password."""
-    parts = urlsplit(uri)
-    return uri.replace(f"{parts.netloc}", parts.netloc.rpartition("@")[2]) if "@" in uri else uri

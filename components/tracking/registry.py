@@ -5,7 +5,7 @@ Weights stay in object storage: a version's source is the policy's URI. A tracki
 `rolewise.uri` says where the weights are. The team model's version carries the manifest as a tag.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +70,7 @@ def move_alias(settings: TrackingConfig, manifest: TeamManifest, alias: str) -> 
             for name, version in manifest.versions.items():
                 moved.append(name)
                 client.set_registered_model_alias(name, alias, version)
-        except Exception:
+        except Exception:  # whatever it was: put back what moved, then let it rise
             for name in moved:
                 _restore(client, name, alias, before[name])
             raise
@@ -104,9 +104,18 @@ def read_alias(settings: TrackingConfig, team: str, alias: str) -> TeamManifest 
     if mixed:
         raise TrackingError(
             f"team {team!r}: alias {alias!r} is a mixture: versions {mixed}, expected "
-            f"{ {name: manifest.versions[name] for name in mixed} }; roll back or promote again"
+            f"{ {name: manifest.versions[name] for name in mixed} }; `rollback` repairs it"
         )
     return manifest
+
+
+def alias_versions(
+    settings: TrackingConfig, models: Sequence[str], alias: str
+) -> dict[str, str | None]:
+    """Registered model -> the version that its alias names, or None."""
+    client, uri = open_client(settings), tracking_uri(settings)
+    with translated(uri, f"reading alias {alias!r}"):
+        return {name: _aliased(client, name, alias) for name in models}
 
 
 def read_version(settings: TrackingConfig, team: str, version: str) -> TeamManifest:

@@ -1,0 +1,225 @@
+"""The step with a real MLflow registry and a real store."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.config import ExperimentConfig
+from components.errors import RecordError, TrackingError
+from components.promotion import audit
+from components.promotion.audit import Action
+from components.promotion.main import promote
+from components.promotion.rollback import rollback
+from components.state import TrainingState
+from components.storage import open_store
+from components.tracking import log_iteration, registry
+from components.tracking.connection import open_client
+from tests.components.promotion.reports import BAD, GOOD, make_report, write_inputs
+from tests.components.tracking.stores import MLFLOW_WARNINGS, Tracked, points
+from tests.doubles.teams import make_state
+
+pytestmark = pytest.mark.filterwarnings(*MLFLOW_WARNINGS)
+MODELS = ("traced.A", "traced.B", "traced")
+
+
+class Step:
+    """Runs promote for teams of several iterations."""
+
+    def __init__(self, config: ExperimentConfig, folder: Path) -> None:
+        self.config = config
+        self.folder = folder
+        self.client = open_client(config.tracking)
+        self.store = open_store(config.storage)
+        self.ids: dict[str, str] = {}
+
+    def state(self, iteration: int) -> TrainingState:
+        self.ids = log_iteration(
+            self.config,
+            "r",
+            iteration,
+            {"a/b": 1.0},
+            samples=None,
+            episodes=None,
+            previous=self.ids,
+        )
+        return replace(make_state(self.config, iteration), mlflow=self.ids)
+
+    def __call__(
+        self, state: TrainingState, ours: Sequence[bool] = GOOD, theirs: Sequence[bool] = BAD
+    ) -> dict[str, Any]:
+        champion = registry.champion(self.config)
+        playing = champion.playing if champion else None
+        return self.run(state, make_report(self.config, state, ours, theirs, playing))
+
+    def run(self, state: TrainingState, report: dict[str, Any]) -> dict[str, Any]:
+        inputs, outputs = write_inputs(self.folder / "files", state, report)
+        metrics = promote(self.config.to_json(), state.run, state.iteration, inputs, outputs)
+        verdict: dict[str, Any] = json.loads(Path(outputs["verdict"]).read_text())
+        assert metrics["promotion/promoted"] == verdict["promoted"]
+        return verdict
+
+    def aliases(self, alias: str) -> list[str | None]:
+        found = registry.alias_versions(self.config.tracking, MODELS, alias)
+        return [found[name] for name in MODELS]
+
+    @property
+    def log(self) -> list[audit.Entry]:
+        return audit.history(self.store, "traced")
+
+
+@pytest.fixture
+def step(tracked: Tracked, tmp_path: Path) -> Step:
+    return Step(tracked(), tmp_path)
+
+
+def test_first_champion(step: Step) -> None:
+    state = step.state(3)
+    verdict = step(state)
+    assert verdict["promoted"] and verdict["from"] is None and verdict["to"] == "r@3"
+    assert step.aliases("candidate") == step.aliases("champion") == ["1", "1", "1"]
+    champion = registry.champion(step.config)
+    assert champion is not None and champion.playing == state.team(step.config)
+    assert champion.evaluation["validation/success"] == 0.9
+    assert champion.env["name"] == step.config.env.name
+    role = step.client.get_model_version("traced.A", "1")
+    assert role.source == state.policies["a"].uri
+    assert role.run_id == step.ids["training_run_id"]
+
+
+def test_refused_team_is_candidate_only(step: Step) -> None:
+    step(step.state(3))
+    verdict = step(step.state(4), BAD, BAD)
+    assert not verdict["promoted"] and verdict["from"] == "r@3"
+    assert step.aliases("candidate") == ["2", "2", "2"]
+    assert step.aliases("champion") == ["1", "1", "1"]
+    assert [entry.action for entry in step.log] == [Action.PROMOTED, Action.REFUSED]
+
+
+def test_training_run_gets_the_closing_numbers(step: Step) -> None:
+    step(step.state(3))
+    run = step.client.get_run(step.ids["training_run_id"])
+    assert points(step.client, run.info.run_id, "promotion/test/success") == [(3, 0.9)]
+    assert run.data.tags["rolewise.promotion"] == "promoted"
+
+
+def test_repetition_changes_nothing(step: Step) -> None:
+    state = step.state(3)
+    report = make_report(step.config, state)
+    first, second = step.run(state, report), step.run(state, report)
+    assert first == second
+    assert len(step.log) == 1
+    assert step.aliases("champion") == ["1", "1", "1"]
+    assert points(step.client, step.ids["training_run_id"], "promotion/gain") == [(3, 0.7)]
+
+
+def test_all_aliases_go_back_if_one_cannot_move(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step(step.state(3))
+    state = step.state(4)
+    champion = registry.champion(step.config)
+    report = make_report(step.config, state, champion=champion and champion.playing)
+    with monkeypatch.context() as patch:
+        _fail_for(patch, "traced", "champion", "2")
+        with pytest.raises(TrackingError, match="moving alias 'champion'.*disk on fire"):
+            step.run(state, report)
+    assert step.aliases("champion") == ["1", "1", "1"]
+    assert [entry.action for entry in step.log][1:] == [Action.PROMOTED, Action.FAILED]
+    assert step.run(state, report)["promoted"]
+    assert step.aliases("champion") == ["2", "2", "2"]
+
+
+def test_first_champion_leaves_no_alias_if_it_fails(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = step.state(3)
+    with monkeypatch.context() as patch:
+        _fail_for(patch, "traced.B", "champion", "1")
+        with pytest.raises(TrackingError):
+            step(state)
+    assert step.aliases("champion") == [None, None, None]
+    assert registry.champion(step.config) is None
+
+
+def test_killed_between_log_and_aliases(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = step.state(3)
+    report = make_report(step.config, state)
+    with monkeypatch.context() as patch:
+        _fail_for(patch, "traced.A", "champion", "1", KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            step.run(state, report)
+    assert [entry.action for entry in step.log] == [Action.PROMOTED]
+    assert step.run(state, report)["promoted"]
+    assert step.aliases("champion") == ["1", "1", "1"]
+    assert len(step.log) == 1
+
+
+def test_mixed_champion_is_refused_by_name(step: Step) -> None:
+    step(step.state(3))
+    step(step.state(4))
+    step.client.set_registered_model_alias("traced.B", "champion", "1")
+    with pytest.raises(TrackingError, match=r"mixture: versions \{'traced.B': '1'\}"):
+        registry.champion(step.config)
+    assert rollback(step.config).label == "r@4"
+    assert step.aliases("champion") == ["2", "2", "2"]
+
+
+def test_rollback_goes_back_step_by_step(step: Step) -> None:
+    for iteration in (3, 4, 5):
+        assert step(step.state(iteration))["promoted"]
+    assert rollback(step.config, who="kim").label == "r@4"
+    assert step.aliases("champion") == ["2", "2", "2"]
+    assert rollback(step.config).label == "r@3"
+    with pytest.raises(TrackingError, match="no earlier champion"):
+        rollback(step.config)
+    entry = step.log[3]
+    assert (entry.action, entry.who) == (Action.ROLLED_BACK, "kim")
+    assert entry.before and entry.before["label"] == "r@5" and entry.after["label"] == "r@4"
+
+
+def test_repeated_promotion_does_not_undo_a_rollback(step: Step) -> None:
+    step(step.state(3))
+    state = step.state(4)
+    champion = registry.champion(step.config)
+    report = make_report(step.config, state, champion=champion and champion.playing)
+    step.run(state, report)
+    rollback(step.config)
+    verdict = step.run(state, report)
+    assert not verdict["promoted"] and "audit entry 3" in verdict["reasons"][0]
+    assert step.aliases("champion") == ["1", "1", "1"]
+
+
+def test_report_of_another_iteration_is_an_error(step: Step) -> None:
+    report = make_report(step.config, step.state(3))
+    with pytest.raises(RecordError, match=r"\('r', 3\), expected \('r', 4\)"):
+        step.run(step.state(4), report)
+
+
+def test_page_escapes_and_shows_the_numbers(step: Step) -> None:
+    step(step.state(3))
+    page = (step.folder / "files" / "verdict.html").read_text()
+    assert "promoted" in page and "90.0 %" in page and "r@3" in page
+
+
+def _fail_for(
+    patch: pytest.MonkeyPatch,
+    model: str,
+    alias: str,
+    version: str,
+    error: type[BaseException] = OSError,
+) -> None:
+    """MLflow's own client, but moving this alias of this model to this version fails."""
+    from mlflow.client import MlflowClient
+
+    move = MlflowClient.set_registered_model_alias
+
+    def moving(client: Any, name: str, label: str, number: str) -> None:
+        if (name, label, number) == (model, alias, version):
+            raise error("disk on fire")
+        move(client, name, label, number)
+
+    patch.setattr(MlflowClient, "set_registered_model_alias", moving)
