@@ -139,7 +139,10 @@ def candidate_indices(turn: Turn, rules: Rules) -> tuple[int, ...]:
 
 
 def _draw(env: Environment, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
-    tasks = env.tasks(split, seed, start, count)
+    try:
+        tasks = env.tasks(split, seed, start, count)
+    except ValueError as error:
+        raise RolewiseError(f"environment {env.name!r}: {error}") from error
     if not tasks:
         raise RolewiseError(
             f"environment {env.name!r}: split {split!s} (seed {seed}) has no tasks from {start} "
