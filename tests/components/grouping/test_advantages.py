@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.errors import RecordError
@@ -26,6 +26,7 @@ GOLDEN = [
     ([2, 0, 1, 1], 0, [1.414212, -1.414212, 0, 0]),
     ([2, 0, 1, 1], None, [1, -1, 0, 0]),
 ]
+UNHURRIED = settings(deadline=None)
 DDOF = pytest.mark.parametrize("ddof", [0, 1, None])
 rewards = st.floats(-1e3, 1e3).map(lambda value: round(value, 6))
 samples = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5), rewards))
@@ -74,6 +75,7 @@ def test_fault_4_a_group_of_one_gets_zero_not_its_raw_reward(ddof):
 
 
 @DDOF
+@UNHURRIED
 @given(rows=samples)
 def test_equals_the_plain_reference(ddof, rows):
     ids, values = [row[0] for row in rows], [row[1] for row in rows]
@@ -82,6 +84,7 @@ def test_equals_the_plain_reference(ddof, rows):
 
 
 @DDOF
+@UNHURRIED
 @given(rows=samples)
 def test_each_group_sums_to_zero(ddof, rows):
     ids = np.array([row[0] for row in rows], np.int64)
@@ -90,6 +93,7 @@ def test_each_group_sums_to_zero(ddof, rows):
         assert advantages[ids == group].sum() == pytest.approx(0.0, abs=1e-6)
 
 
+@UNHURRIED
 @given(rows=samples, order=st.randoms(use_true_random=False))
 def test_order_and_names_of_groups_do_not_matter(rows, order):
     ids, values = [row[0] for row in rows], [row[1] for row in rows]

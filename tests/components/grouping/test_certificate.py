@@ -142,7 +142,7 @@ def test_totals_per_role():
 
 
 def test_the_page_escapes_what_it_shows():
-    certificate = certify(pair(task_id="<script>alert(1)</script>", top_k=3) + pair())
+    certificate = certify(make_group([1], task_id="<script>alert(1)</script>"))
     page = render(certificate, "<b>run</b>", 3)
     assert "<script" not in page and "<b>run" not in page
     assert "&lt;script&gt;" in page and "1 violation: no update" in page

@@ -1,0 +1,187 @@
+"""What a run did, as plain rows: read from the store's step manifests, nothing is computed again.
+
+Row i is about the team that iteration i made: its success is measured by the rollout of
+iteration i + 1, which loads it, or by the final evaluation; row 0 is the start of the run.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.config import ExperimentConfig
+from components.state import latest_iteration
+from components.step import StepManifest, load_manifest, read_output
+from components.storage import Store
+
+FINAL = ("evaluate", "promote")
+"""Steps that look at the team their own iteration made."""
+UNTIMED = ("load_state",)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One team on one benchmark."""
+
+    success: float
+    """Share of solved tasks, in [0, 1]."""
+    low: float
+    high: float
+    """Bounds of the confidence interval of `success`."""
+    turns_mean: float
+    num_tasks: int
+
+
+@dataclass(frozen=True)
+class IterationRow:
+    """One iteration, and the team it made."""
+
+    iteration: int
+    """0 is the start, before any update."""
+    success: float | None
+    """On held-out tasks, in [0, 1]; None if this team was not evaluated."""
+    low: float | None
+    high: float | None
+    turns_mean: float | None
+    """Turns per held-out episode."""
+    reward: Mapping[str, float]
+    """role -> mean reward of the answers trained on; empty at iteration 0."""
+    step_s: Mapping[str, float]
+    """step -> wall seconds, in order of completion; repeated steps are added up."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """All metrics of the iteration's steps, by full name."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run, for its table and its page."""
+
+    run: str
+    config: ExperimentConfig
+    rows: Sequence[IterationRow]
+    final: Mapping[str, Result] = field(default_factory=dict)
+    """Benchmark -> result of the last final evaluation: `validation`, `validation/reference`,
+    `validation/swapped`, `test`."""
+    verdict: Mapping[str, Any] | None = None
+    """Promotion's answer (`promoted`, `reasons`, `gain`, `low`, `high`); None if never asked."""
+
+    @property
+    def roles(self) -> list[str]:
+        """In the configuration's order."""
+        return list(self.config.roles)
+
+    @property
+    def evaluated(self) -> list[IterationRow]:
+        """Rows whose team was evaluated."""
+        return [row for row in self.rows if row.success is not None]
+
+
+Found = list[tuple[str, StepManifest]]
+"""(key, manifest) of one iteration's committed steps, in order of completion."""
+
+
+def collect(store: Store, config: ExperimentConfig, run: str) -> RunSummary:
+    """Summarise the committed iterations of a run; no rows if it has none."""
+    latest = latest_iteration(store, run)
+    if latest is None:
+        return RunSummary(run, config, [])
+    steps = [manifests(store, run, iteration) for iteration in range(latest + 2)]
+    rows = [make_row(i, steps[i], steps[i + 1]) for i in range(latest + 1)]
+    closing = [found for found in steps[: latest + 1] if _of(found, "evaluate")]
+    final = results(merged(_of(closing[-1], "evaluate"))) if closing else {}
+    return RunSummary(run, config, rows, final, _verdict(store, steps))
+
+
+def manifests(store: Store, run: str, iteration: int) -> Found:
+    """All committed steps of one iteration; a staged rollout has several of one name."""
+    keys = store.list(f"runs/{run}/steps/{iteration:06d}/")
+    found = [(key, load_manifest(store, key)) for key in keys if key.endswith("/manifest.json")]
+    return sorted(found, key=lambda item: item[1].finished_unix_s)
+
+
+def make_row(iteration: int, own: Found, following: Found) -> IterationRow:
+    """The row of one iteration; `following` are the steps of the next, which evaluate its team."""
+    training = [item for item in own if item[1].step not in FINAL]
+    metrics = merged(training)
+    seen = results(merged(following, without=FINAL)) | results(merged(_of(own, "evaluate")))
+    result = seen.get("validation")
+    return IterationRow(
+        iteration=iteration,
+        success=result.success if result else None,
+        low=result.low if result else None,
+        high=result.high if result else None,
+        turns_mean=result.turns_mean if result else None,
+        reward=rewards(metrics),
+        step_s=seconds(own),
+        metrics=metrics,
+    )
+
+
+def merged(found: Found, without: Sequence[str] = ()) -> dict[str, float]:
+    """Metrics of several steps; of a repeated name the last counts."""
+    metrics: dict[str, float] = {}
+    for _, manifest in found:
+        if manifest.step not in without:
+            metrics |= manifest.metrics
+    return metrics
+
+
+def results(metrics: Mapping[str, float]) -> dict[str, Result]:
+    """Benchmark -> result, from metrics `evaluation/<benchmark>/<name>`."""
+    ending = "/success"
+    benchmarks = [
+        name.removeprefix("evaluation/").removesuffix(ending)
+        for name in metrics
+        if name.startswith("evaluation/") and name.endswith(ending)
+    ]
+    return {benchmark: _result(metrics, f"evaluation/{benchmark}") for benchmark in benchmarks}
+
+
+def rewards(metrics: Mapping[str, float]) -> dict[str, float]:
+    """role -> mean reward, from metrics `rollout/<role>/reward/mean`."""
+    return series(metrics, "rollout", "reward/mean")
+
+
+def series(metrics: Mapping[str, float], step: str, name: str) -> dict[str, float]:
+    """The middle part of `<step>/<middle>/<name>` -> value."""
+    start, end = f"{step}/", f"/{name}"
+    return {
+        key.removeprefix(start).removesuffix(end): value
+        for key, value in metrics.items()
+        if key.startswith(start) and key.endswith(end) and len(key) > len(start + end)
+    }
+
+
+def seconds(found: Found) -> dict[str, float]:
+    """step -> wall seconds; several tasks of one step (`update-tool`, `update-planner`) add up."""
+    total: dict[str, float] = {}
+    for _, manifest in found:
+        step = manifest.step.split("-")[0]
+        if step not in UNTIMED:
+            spent = manifest.metrics.get(f"system/{manifest.step}/wall_s", 0.0)
+            total[step] = total.get(step, 0.0) + spent
+    return total
+
+
+def _result(metrics: Mapping[str, float], prefix: str) -> Result:
+    success = metrics[f"{prefix}/success"]
+    return Result(
+        success,
+        metrics.get(f"{prefix}/success_low", success),
+        metrics.get(f"{prefix}/success_high", success),
+        metrics.get(f"{prefix}/turns/mean", 0.0),
+        int(metrics.get(f"{prefix}/num_tasks", 0)),
+    )
+
+
+def _of(found: Found, step: str) -> Found:
+    return [item for item in found if item[1].step == step]
+
+
+def _verdict(store: Store, steps: Sequence[Found]) -> dict[str, Any] | None:
+    """The last promotion's verdict."""
+    asked = [item for found in steps for item in _of(found, "promote")]
+    if not asked:
+        return None
+    verdict: dict[str, Any] = json.loads(read_output(store, asked[-1][0], "verdict"))
+    return verdict

@@ -1,0 +1,73 @@
+"""The run as a text table: one line per iteration, then the same team with policies swapped."""
+
+from collections.abc import Sequence
+
+from components.reporting.summary import IterationRow, Result, RunSummary
+
+MISSING = "-"
+
+
+def text_table(summary: RunSummary) -> str:
+    """Aligned columns, without a trailing newline; one sentence if nothing was committed."""
+    if not summary.rows:
+        return f"run {summary.run}: no committed iteration"
+    lines = [header(summary), *(line(row, summary.roles) for row in summary.rows)]
+    swapped = summary.final.get("validation/swapped")
+    if swapped:
+        lines.append(["swapped", *_measured(swapped, len(summary.roles))])
+    return "\n".join(align(lines))
+
+
+def header(summary: RunSummary) -> list[str]:
+    """Names of the columns."""
+    interval = f"{summary.config.evaluation.confidence:.0%} interval"
+    return ["iteration", "success", interval, "turns", *(f"r({r})" for r in summary.roles), "steps"]
+
+
+def line(row: IterationRow, roles: Sequence[str]) -> list[str]:
+    """The cells of one iteration."""
+    return [
+        str(row.iteration),
+        percent(row.success),
+        interval(row.low, row.high),
+        number(row.turns_mean, 2),
+        *(number(row.reward.get(role), 3) for role in roles),
+        " ".join(f"{step} {spent:.1f}s" for step, spent in row.step_s.items()) or MISSING,
+    ]
+
+
+def percent(value: float | None) -> str:
+    """`93.5 %`."""
+    return MISSING if value is None else f"{100 * value:.1f} %"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """`89.2 - 96.2`, in per cent."""
+    return MISSING if low is None or high is None else f"{100 * low:.1f} - {100 * high:.1f}"
+
+
+def number(value: float | None, digits: int) -> str:
+    """A value with a fixed number of decimals."""
+    return MISSING if value is None else f"{value:.{digits}f}"
+
+
+def align(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Pad the cells: numbers to the right, the last column to the left."""
+    widths = [max(len(cells[i]) for cells in lines) for i in range(len(lines[0]))]
+    return [
+        "  ".join(
+            [cell.rjust(width) for cell, width in zip(cells[:-1], widths[:-1], strict=True)]
+            + [cells[-1]]
+        ).rstrip()
+        for cells in lines
+    ]
+
+
+def _measured(result: Result, num_roles: int) -> list[str]:
+    return [
+        percent(result.success),
+        interval(result.low, result.high),
+        number(result.turns_mean, 2),
+        *([MISSING] * num_roles),
+        f"{result.num_tasks} tasks",
+    ]

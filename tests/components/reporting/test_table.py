@@ -1,0 +1,43 @@
+"""The text table: what stands in which column, whatever the numbers."""
+
+from components.reporting.table import text_table
+from tests.components.reporting.made_up import make_iteration, make_summary
+
+
+def test_one_line_per_iteration_then_the_swapped_team():
+    lines = text_table(make_summary()).splitlines()
+    assert [line.split()[0] for line in lines] == ["iteration", *map(str, range(11)), "swapped"]
+    assert "4.5 %" in lines[-1] and "2.4 - 8.3" in lines[-1]
+
+
+def test_columns_line_up():
+    lines = text_table(make_summary()).splitlines()
+    ends = {line.index(" %") for line in lines[1:]}
+    assert len(ends) == 1
+
+
+def test_a_row_holds_success_interval_turns_rewards_and_seconds():
+    row = make_iteration(
+        3, success=0.5, low=0.4, high=0.6, turns_mean=2.0, reward={"planner": 1.25, "tool": -0.5},
+        step_s={"rollout": 1.26, "update": 10.0},
+    )  # fmt: skip
+    lines = text_table(make_summary(rows=[row], final={})).splitlines()
+    assert lines[0].split() == [
+        "iteration", "success", "95%", "interval", "turns", "r(tool)", "r(planner)", "steps",
+    ]  # fmt: skip
+    assert lines[1].split() == [
+        "3", "50.0", "%", "40.0", "-", "60.0", "2.00", "-0.500", "1.250", "rollout", "1.3s",
+        "update", "10.0s",
+    ]  # fmt: skip
+
+
+def test_what_was_not_measured_is_a_dash():
+    row = make_iteration(
+        1, success=None, low=None, high=None, turns_mean=None, reward={}, step_s={}
+    )
+    lines = text_table(make_summary(rows=[row], final={})).splitlines()
+    assert lines[1].split() == ["1", *["-"] * 6]
+
+
+def test_an_empty_run_is_a_sentence():
+    assert text_table(make_summary(rows=[])) == "run quickstart-1a2b3c4d: no committed iteration"
