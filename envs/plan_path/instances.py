@@ -5,8 +5,12 @@ permutes these numbers (a Feistel network), and index i of a stream owns the num
 i * DRAWS .. (i + 1) * DRAWS - 1 of the permutation: the first whose instance is allowed is task i.
 So no instance comes twice in a stream. Which split an instance belongs to is decided by the
 digest of its content, so no stream of another split can hold it, whatever its seed.
+
+Where the options leave few numbers, an index owns no range: a stream is then all allowed
+instances in the permuted order, and task i costs the search for those before it (once per process).
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -18,6 +22,8 @@ from envs.plan_path.options import PlanPathOptions
 
 DRAWS = 8192
 """Numbers that one index may try. At one allowed instance in 500 a failure has odds of 1e-7."""
+SMALL = 4096 * DRAWS
+"""Below this many numbers a stream is walked from its beginning."""
 SHARES = {Split.TRAIN: range(8), Split.VALIDATION: range(8, 9), Split.TEST: range(9, 10)}
 """Tenths of all instances by their digest."""
 
@@ -56,23 +62,66 @@ def draw(options: PlanPathOptions, split: Split, seed: int, index: int) -> Insta
 
     Raises ValueError if the stream is shorter than that or the options leave no instance.
     """
-    size = num_candidates(options)
-    limit = size // DRAWS
-    if not 0 <= index < limit:
-        raise ValueError(
-            f"plan_path task {index} of {split.value}: a {options.height}x{options.width} grid "
-            f"with {options.walls} walls has streams of {limit} tasks; expected a smaller index, "
-            "or options with more instances"
-        )
+    if index < 0:
+        raise ValueError(f"plan_path task {index} of {split.value}: expected 0 or more")
+    if num_candidates(options) < SMALL:
+        return _draw_small(options, split, seed, index)
+    positions = range(index * DRAWS, (index + 1) * DRAWS)
     detour = _wants_detour(options.detour_fraction, index)
-    for position in range(index * DRAWS, (index + 1) * DRAWS):
-        instance = numbered(options, permute(position, size, f"plan_path/{seed}"))
-        if _allowed(options, instance, split, detour):
-            return instance
-    raise ValueError(
-        f"plan_path task {index} of {split.value}: none of {DRAWS} grids has min_distance "
-        f"{options.min_distance} and detour {detour}; expected a smaller distance or fewer walls"
+    found = next(_matching(options, split, seed, positions, lambda: detour), None)
+    if found is None:
+        raise ValueError(
+            f"plan_path task {index} of {split.value}: none of {DRAWS} grids has min_distance "
+            f"{options.min_distance} and detour {detour}; expected less of it, or fewer walls"
+        )
+    return found
+
+
+def _draw_small(options: PlanPathOptions, split: Split, seed: int, index: int) -> Instance:
+    found, stream = _small_stream(options, split, seed)
+    while len(found) <= index:
+        instance = next(stream, None)
+        if instance is None:
+            raise ValueError(
+                f"plan_path task {index} of {split.value}: the options leave {len(found)} "
+                f"instances; expected a smaller index, a smaller min_distance or a larger grid"
+            )
+        found.append(instance)
+    return found[index]
+
+
+@lru_cache(maxsize=64)
+def _small_stream(
+    options: PlanPathOptions, split: Split, seed: int
+) -> tuple[list[Instance], Iterator[Instance]]:
+    """The instances found so far, and where the next ones come from."""
+    found: list[Instance] = []
+    positions = range(num_candidates(options))
+    return found, _matching(
+        options, split, seed, positions, lambda: _wants_detour(options.detour_fraction, len(found))
     )
+
+
+def _matching(
+    options: PlanPathOptions,
+    split: Split,
+    seed: int,
+    positions: range,
+    detour: Callable[[], bool | None],
+) -> Iterator[Instance]:
+    """Allowed instances at these positions of the seed's permutation, in order.
+
+    Ends early after 8 * DRAWS misses in a row: the options then leave next to nothing.
+    """
+    size, misses = num_candidates(options), 0
+    for position in positions:
+        instance = numbered(options, permute(position, size, f"plan_path/{seed}"))
+        if _allowed(options, instance, split, detour()):
+            misses = 0
+            yield instance
+        misses += 1
+        if misses > 8 * DRAWS:
+            return
 
 
 def split_of(instance: Instance) -> Split:

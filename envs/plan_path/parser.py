@@ -27,7 +27,7 @@ _LOOSE_MOVES = {name.lower(): move for name, move in _MOVES.items()}
 _LIST = re.compile(r"\[([^\[\]]*)\]")
 _MARKED = re.compile(r"\*\*([^*]*[^*:\s])\s*\*\*|```[a-zA-Z]*\n([^`]*)```")
 _SEPARATORS = re.compile(r"[\s,;'\"]+|->|→")
-_LABEL = re.compile(r"^[\w ]{1,40}:")
+_LABEL = re.compile(r"^(?:[\w ]{1,40}:)+")
 
 
 def vocabulary(board: Board, language: Language, compact: bool) -> dict[str, int]:

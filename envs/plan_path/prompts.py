@@ -18,10 +18,10 @@ MAX_QUOTED = 2_000
 KEYWORDS = ("walls", "goal", "at", "route", "none", "path", "avoid", *(word.value for word in Word))
 
 _INTRO = """\
-You are the {role} that helps an agent walk through a grid. `.` is a free cell, `#` is a wall. A cell \
-is named by its column's letter and its row's number, so b3 is in the second column and the third \
-row from the top. One step leads to the next cell up (U), down (D), left (L) or right (R); walls \
-and the edge cannot be passed.
+You are the {role} that helps an agent walk through a grid. `.` is a free cell, `#` is a wall. A \
+cell is named by its column's letter and its row's number, so b3 is in the second column and the \
+third row from the top. One step leads to the next cell up (U), down (D), left (L) or right (R); \
+walls and the edge cannot be passed.
 
 {grid}
 

@@ -1,0 +1,180 @@
+"""A tiny honest environment, and one lie each: what `check_env` must find."""
+
+import random
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from envs.base import (
+    Bounds,
+    Message,
+    Order,
+    RewardPreset,
+    Rewards,
+    Split,
+    Status,
+    StepResult,
+    Task,
+)
+
+
+@dataclass
+class Counter:
+    """A state; mutable so that liars can change it."""
+
+    target: int
+    log: list[str] = field(default_factory=list)
+
+
+class Honest:
+    """Say the number that is shown."""
+
+    name, version, roles, order = "honest", "1", ("speaker",), Order.SERIAL
+    reward = "dense"
+    reward_presets = {"dense": RewardPreset(Bounds(0, 1), {"speaker": {"close": Bounds(-1, 0)}})}
+
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        offset = {"train": 0, "validation": 1, "test": 2}[split.value]
+        return [
+            Task(f"{split.value}/{seed}/{index}", split, seed, 3 * (1000 * seed + index) + offset)
+            for index in range(start, start + count)
+        ]
+
+    def reset(self, task: Task) -> Any:
+        return Counter(task.payload)
+
+    def observe(self, state: Any, role: str) -> list[Message]:
+        return [{"role": "user", "content": f"say {state.target}"}]
+
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        right = completion == str(state.target)
+        after = Counter(state.target, [*state.log, "right" if right else "wrong"])
+        status = Status.SOLVED if right else Status.RUNNING
+        return StepResult(after, Rewards(float(right), {"close": 0.0 if right else -0.5}), status)
+
+    def encode_state(self, state: Any) -> Any:
+        return {"target": state.target, "log": list(state.log)}
+
+    def decode_state(self, encoded: Any) -> Any:
+        return Counter(encoded["target"], list(encoded["log"]))
+
+    def demonstrate(self, state: Any, role: str, rng: Random) -> str:
+        return str(state.target) if rng.random() < 0.3 else "0"
+
+
+class GlobalGenerator(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return [
+            Task(task.task_id, split, seed, task.payload + 3 * random.randrange(10**6) + 10**6)
+            for task in super().tasks(split, seed, start, count)
+        ]
+
+
+class CursorIgnored(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return super().tasks(split, seed, 0, count)
+
+
+class SplitsShared(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return [
+            Task(task.task_id, split, seed, 1) for task in super().tasks(split, seed, start, count)
+        ]
+
+
+class ForgetsLog(Honest):
+    def decode_state(self, encoded: Any) -> Any:
+        return Counter(encoded["target"])
+
+
+class ChangesState(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        result = super().step(state, role, completion)
+        state.log.append("seen")
+        return result
+
+
+class Raises(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        int(completion)
+        return super().step(state, role, completion)
+
+
+class LeavesBounds(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        return super().step(state, role, completion)._replace(rewards=Rewards(0.0, {"close": -2.0}))
+
+
+class UndeclaredPart(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        return super().step(state, role, completion)._replace(rewards=Rewards(0.0, {"charm": 0.0}))
+
+
+class NotANumber(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        rewards = Rewards(float("nan"), {"close": 0.0})
+        return super().step(state, role, completion)._replace(rewards=rewards)
+
+
+class PaysForNonsense(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        return super().step(state, role, completion)._replace(rewards=Rewards(0.5, {"close": 0.0}))
+
+
+class TimeoutIsSuccess(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        result = super().step(state, role, completion)
+        return result._replace(status=Status.SOLVED) if state.log else result
+
+
+class CountsTurns(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        return super().step(state, role, completion)._replace(status=Status.OUT_OF_TURNS)
+
+
+class FailureWithFullReward(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        result = super().step(state, role, completion)
+        return result._replace(status=Status.FAILED if result.rewards.team else result.status)
+
+
+class Chatters(Honest):
+    def observe(self, state: Any, role: str) -> list[Message]:
+        return [{"role": "user", "content": f"say {state.target} {random.random()}"}]
+
+
+class SaysNothing(Honest):
+    def observe(self, state: Any, role: str) -> list[Message]:
+        return []
+
+
+class Moody(Honest):
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        rewards = Rewards(0.0, {"close": -random.random()})
+        return super().step(state, role, completion)._replace(rewards=rewards)
+
+
+class ShortLexicon(Honest):
+    def lexicon(self) -> tuple[str, ...]:
+        return ("say",)
+
+
+class WideBounds(Honest):
+    reward_presets = {"dense": RewardPreset(Bounds(0, 10), {"speaker": {"close": Bounds(-1, 0)}})}
+
+
+class StrangeRole(Honest):
+    reward_presets = {"dense": RewardPreset(Bounds(0, 1), {"listener": {"close": Bounds(-1, 0)}})}
+
+
+class OneIdForAll(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return [
+            Task("the task", split, seed, task.payload)
+            for task in super().tasks(split, seed, start, count)
+        ]
+
+
+class RunsDry(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return super().tasks(split, seed, start, count)[:2]
