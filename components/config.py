@@ -112,13 +112,15 @@ def parse_config(
     content: str | Mapping[str, Any], source: str = "configuration"
 ) -> ExperimentConfig:
     """Check a mapping or the JSON that `to_json` wrote. ConfigError as in `load_config`."""
-    values = json.loads(content) if isinstance(content, str) else content
     try:
+        values = json.loads(content) if isinstance(content, str) else content
         config = ExperimentConfig.model_validate(values)
     except ValidationError as error:
         raise ConfigError(
             "\n".join(f"{source}: {_sentence(fault)}" for fault in error.errors())
         ) from error
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{source}: not JSON: {error}") from error
     size = len(config.to_json().encode())
     if size > MAX_BYTES:
         raise ConfigError(
@@ -139,7 +141,12 @@ def _apply(content: dict[str, Any], override: str) -> None:
         target = target[parent]
         if not isinstance(target, dict):
             raise ConfigError(f"--set {override!r}: {parent!r} is a value, not a section")
-    target[last] = yaml.safe_load(text)
+    try:
+        target[last] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(
+            f"--set {override!r}: not YAML: {' '.join(str(error).split())}"
+        ) from error
 
 
 def _sentence(fault: Any) -> str:

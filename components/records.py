@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from components.engine import FinishReason
@@ -116,8 +117,9 @@ _MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]
 _PARTS = pa.map_(pa.string(), pa.float64())
 _ARROW: dict[Any, pa.DataType] = {
     str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(),
-    Status: pa.string(), FinishReason: pa.string(), str | None: pa.string(), float | None: pa.float64(),
-    dict[str, float] | None: _PARTS, tuple[Message, ...]: _MESSAGES,
+    Status: pa.string(), FinishReason: pa.string(),
+    str | None: pa.string(), float | None: pa.float64(), dict[str, float] | None: _PARTS,
+    tuple[Message, ...]: _MESSAGES,
     tuple[int, ...]: pa.list_(pa.int32()), tuple[float, ...]: pa.list_(pa.float32()),
 }  # fmt: skip
 _NULLABLE = (str | None, float | None, dict[str, float] | None)
@@ -144,18 +146,25 @@ def from_table(row: type[Row], table: pa.Table) -> list[Any]:
 
 
 def write(path: str | Path, row: type[Row], rows: Sequence[Row] | pa.Table) -> None:
-    """Write a record atomically: a reader sees the whole file or none."""
+    """Write a record atomically: a reader sees the whole file or none.
+
+    RecordError for a table of other columns, a null where none may be, a float that is not finite.
+    """
     table = rows if isinstance(rows, pa.Table) else to_table(row, rows)
     if not table.schema.equals(schema(row), check_metadata=False):
         raise RecordError(
             f"{path}: not a {row.__name__} table; {_difference(table.schema, schema(row))}"
         )
+    _check_values(path, table)
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(target.name + ".partial")
     try:
         pq.write_table(
-            table.replace_schema_metadata(schema(row).metadata), scratch, compression="zstd"
+            table.replace_schema_metadata(schema(row).metadata),
+            scratch,
+            compression="zstd",
+            write_page_checksum=True,
         )
         os.replace(scratch, target)
     finally:
@@ -163,10 +172,13 @@ def write(path: str | Path, row: type[Row], rows: Sequence[Row] | pa.Table) -> N
 
 
 def read(path: str | Path, row: type[Row]) -> pa.Table:
-    """The table at `path`. RecordError if it is missing, truncated, or of another record or version."""
+    """The table at `path`.
+
+    RecordError if it is missing or damaged, is another record or version, or has forbidden values.
+    """
     try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
+        table = pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise RecordError(f"{path}: cannot be read as a {row.__name__} record: {reason}") from error
     metadata = table.schema.metadata or {}
@@ -179,6 +191,7 @@ def read(path: str | Path, row: type[Row]) -> pa.Table:
         raise RecordError(f"{path}: record and schema_version are {found}, expected {expected}")
     if not table.schema.equals(schema(row), check_metadata=False):
         raise RecordError(f"{path}: {_difference(table.schema, schema(row))}")
+    _check_values(path, table)
     return table
 
 
@@ -226,12 +239,36 @@ def _unflatten(row: type[Row], flat: dict[str, Any]) -> Row:
     return row(**values)
 
 
+def _check_values(path: str | Path, table: pa.Table) -> None:
+    """RecordError naming the first column with a forbidden null, or a number that is not finite."""
+    for field in table.schema:
+        column = table[field.name]
+        if not field.nullable and column.null_count:
+            row = pc.index(pc.is_null(column), True).as_py()
+            raise RecordError(f"{path}: column {field.name!r} is null in row {row}")
+        values: Any = column
+        while pa.types.is_list(values.type):
+            values = pc.list_flatten(values)
+        if pa.types.is_floating(values.type):
+            finite = pc.is_finite(values)
+            if not pc.all(finite, min_count=0).as_py():
+                value = values[pc.index(finite, False).as_py()]
+                raise RecordError(
+                    f"{path}: column {field.name!r} has {value}, expected finite numbers"
+                )
+
+
 def _difference(found: pa.Schema, expected: pa.Schema) -> str:
     """The first column that differs, in words."""
     for field in expected:
         if field.name not in found.names:
             return f"column {field.name!r} is missing, expected {field.type}"
         if not found.field(field.name).equals(field):
-            return f"column {field.name!r} is {found.field(field.name)}, expected {field}"
+            got = found.field(field.name)
+            return f"column {field.name!r} is {_type(got)}, expected {_type(field)}"
     extra = sorted(set(found.names) - set(expected.names))
     return f"unexpected columns {extra}" if extra else "columns are in another order"
+
+
+def _type(field: Any) -> str:
+    return f"{field.type}{'' if field.nullable else ' not null'}"
