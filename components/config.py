@@ -31,7 +31,7 @@ from components.settings import (
 )
 
 MAX_BYTES = 8192
-"""Of the resolved configuration as compact JSON: it travels as a constant in the compiled pipeline."""
+"""Of the resolved configuration as compact JSON: a constant in the compiled pipeline."""
 
 
 class ExperimentConfig(Section):

@@ -96,7 +96,7 @@ class Engine(Protocol):
         ...
 
     def stats(self) -> Mapping[str, float]:
-        """Totals since the engine was opened: num_prompt_tokens, num_completion_tokens, generate_s, load_s."""
+        """Totals since it was opened: num_prompt_tokens, num_completion_tokens, generate_s, load_s."""
         ...
 
     def close(self) -> None:

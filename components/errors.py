@@ -10,7 +10,7 @@ class ConfigError(RolewiseError):
 
 
 class RecordError(RolewiseError):
-    """A file between two steps is missing, truncated, of another schema, or holds forbidden values."""
+    """A file between two steps is missing, damaged, of another schema, or has forbidden values."""
 
 
 class StorageError(RolewiseError):

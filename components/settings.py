@@ -159,7 +159,7 @@ class UpdateConfig(Section):
     """KL to the policies the run began with."""
     entropy_coef: Annotated[float, Field(ge=0.0)] = 0.0
     old_logprobs: Literal["auto", "rollout", "recompute"] = "auto"
-    """auto: from the engine if it sampled untruncated in fp32, else recomputed before the first step."""
+    """auto: from the engine if it sampled untruncated in fp32, else recomputed beforehand."""
     importance_cap: Annotated[float, Field(gt=0.0)] = 2.0
     """Truncation of pi_old / pi_sampler where old log-probs are recomputed."""
     max_logprob_mismatch: Annotated[float, Field(gt=0.0)] = 0.5
