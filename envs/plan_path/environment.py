@@ -18,8 +18,8 @@ from envs.plan_path.rewards import planner_rewards, presets, tool_rewards
 from envs.plan_path.state import PlanPathState, Proposal, decode, encode
 from envs.plan_path.walk import NOWHERE, Walk, Word, walk
 
-Judge = Callable[[str, Walk, Cell, Distances, int], Rewards]
-"""(preset, walk, position before it, distances, closest so far) -> what it earned."""
+Judge = Callable[[str, Walk, Cell, Distances], Rewards]
+"""(preset, walk, position before it, distances) -> what it earned."""
 
 
 def make_plan_path(options: Mapping[str, JSON], reward: str) -> "PlanPath":
@@ -66,8 +66,7 @@ class PlanPath:
                 f"task {task.task_id} has a {grid.height}x{grid.width} grid, expected "
                 f"{self.options.height}x{self.options.width} as the options say"
             )
-        distance = distances(grid, instance.goal).steps[instance.start]
-        return PlanPathState(grid, instance.goal, instance.start, distance)
+        return PlanPathState(grid, instance.goal, instance.start)
 
     def observe(self, state: PlanPathState, role: str) -> list[Message]:
         """One user message with all that the role may see."""
@@ -117,14 +116,11 @@ class PlanPath:
 
     def _act(self, before: PlanPathState, text: str) -> StepResult:
         taken = self._walk(before, text)
-        position = taken.end(before.position)
-        distance = distances(before.grid, before.goal).steps[position]
         status = Status.SOLVED if taken.word is Word.OK else Status.RUNNING
         after = PlanPathState(
             before.grid,
             before.goal,
-            position,
-            min(before.closest, distance),
+            taken.end(before.position),
             None,
             None if self._compact else taken,
             status,
@@ -142,7 +138,7 @@ class PlanPath:
 
     def _judge(self, rewards: Judge, state: PlanPathState, taken: Walk) -> Rewards:
         field = distances(state.grid, state.goal)
-        return rewards(self.reward, taken, state.position, field, state.closest)
+        return rewards(self.reward, taken, state.position, field)
 
     def _check_role(self, role: str) -> None:
         if role not in self.roles:

@@ -23,8 +23,6 @@ class PlanPathState:
     grid: Grid
     goal: Cell
     position: Cell
-    closest: int
-    """Smallest distance to the goal at which a turn has ended so far, in steps."""
     proposal: Proposal | None = None
     """None until the tool has acted in this turn."""
     last: Walk | None = None
@@ -38,7 +36,6 @@ def encode(state: PlanPathState) -> JSON:
         "rows": state.grid.rows(),
         "goal": state.goal,
         "position": state.position,
-        "closest": state.closest,
         "proposal": state.proposal
         and {"text": state.proposal.text, "walk": _encode_walk(state.proposal.walk)},
         "last": state.last and _encode_walk(state.last),
@@ -53,7 +50,6 @@ def decode(encoded: JSON) -> PlanPathState:
         parse_rows(encoded["rows"]),
         encoded["goal"],
         encoded["position"],
-        encoded["closest"],
         proposal and Proposal(proposal["text"], _decode_walk(proposal["walk"])),
         last and _decode_walk(last),
         Status(encoded["status"]),
