@@ -72,7 +72,7 @@ class Scored:
 
     candidate: Candidate
     reward: float | None
-    """alpha * team + sum of local parts; None for a failed generation."""
+    """alpha * team + sum of local parts; None for a failed generation or an unjudged answer."""
     reward_parts: dict[str, float] | None
     """`team` and `local/<part>`; None for a failed generation."""
     chosen: bool
