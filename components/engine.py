@@ -96,7 +96,7 @@ class Engine(Protocol):
         ...
 
     def stats(self) -> Mapping[str, float]:
-        """Totals since it was opened: num_prompt_tokens, num_completion_tokens, generate_s, load_s."""
+        """Totals so far: num_prompt_tokens, num_completion_tokens, generate_s, load_s."""
         ...
 
     def close(self) -> None:
