@@ -7,7 +7,7 @@ import pytest
 from components.errors import RecordError
 from components.records import Sample, to_table
 from components.update.samples import flatten, of_policy, trainable_samples, truncated_sampling
-from tests.components.update.conftest import REF, make_rows
+from tests.components.update.tiny import REF, make_rows
 
 
 def test_weight_zero_is_left_out_and_tokens_are_flat(folder: Path) -> None:
