@@ -95,10 +95,14 @@ def _add_execution(verb: argparse.ArgumentParser) -> None:
 
 
 def _load(options: argparse.Namespace) -> ExperimentConfig:
+    from components.env_execution.rules import open_environment
+
     overrides = list(options.overrides)
     if getattr(options, "iterations", None) is not None:
         overrides.append(f"iterations={options.iterations}")
-    return load_config(options.config, overrides)
+    config = load_config(options.config, overrides)
+    open_environment(config)  # its options and roles are checked now, not in a step
+    return config
 
 
 def _compile(options: argparse.Namespace) -> int:

@@ -56,18 +56,17 @@ class Display:
         self._end_step()
         self._step, self._step_began = step.replace("-", "_"), self.clock()
         if self._live:
-            self._show(self._head())
+            self._show(f"{self._label} | {self._step}")
 
     def progressed(self, progress: Progress) -> None:
         """A step says how far it is."""
-        self._step = progress.step
         interval = LIVE_INTERVAL_S if self._live else PLAIN_INTERVAL_S
         if self.clock() - self._printed < interval:
             return
         rate = progress.rates.get("tokens_per_s")
         speed = f", {float(rate):,.0f} tokens/s" if rate else ""
         done = f"{progress.done}/{progress.total} {progress.unit}"
-        self._show(f"{self._head()} {done}{speed}{self._time()}")
+        self._show(f"{self._label} | {progress.step} {done}{speed}{self._time()}")
 
     def end(self) -> float:
         """The pipeline ended; returns its seconds and counts them for the estimate."""
@@ -87,19 +86,17 @@ class Display:
 
     def _end_step(self) -> None:
         if self._step and not self._live:
-            self.say(f"{self._head()} {duration(self.clock() - self._step_began)}")
+            self.say(f"{self._label} | {self._step} {duration(self.clock() - self._step_began)}")
             self._printed = self.clock()
         self._step = ""
-
-    def _head(self) -> str:
-        return f"{self._label} | {self._step}"
 
     def _time(self) -> str:
         text = f" | {duration(self.clock() - self._began)}"
         if self._finished_s and self._remaining:
             mean = sum(self._finished_s) / len(self._finished_s)
             spent = self.clock() - self._iteration_began
-            text += f", about {duration(max(0.0, mean * self._remaining - spent))} left"
+            left = mean * self._remaining - spent
+            text += f", about {duration(left)} left" if left > 0 else ""
         return text
 
     def _show(self, text: str) -> None:

@@ -5,7 +5,7 @@ So it can be stopped anywhere and started again with the same command.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,11 @@ from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
 from pipelines.runner import Kind, Runner, StepFailed
+
+Call = tuple[str, int, Mapping[str, Any]]
+"""Pipeline, iteration, arguments."""
+Start = Callable[[str, int, Mapping[str, Any]], None]
+"""Runs one pipeline to its end; StepFailed if a step fails."""
 
 
 @dataclass(frozen=True)
@@ -33,22 +38,26 @@ def run_name(config: ExperimentConfig, name: str | None) -> str:
     return name or f"{config.name}-{config.digest()[:8]}"
 
 
-def train(config: ExperimentConfig, options: Options, display: Display) -> str:
+def train(
+    config: ExperimentConfig, options: Options, display: Display, start: Start | None = None
+) -> str:
     """Run what is missing of `config.iterations` iterations and the closing promotion.
 
-    Returns the run's name. StepFailed after the last retry; what is committed stays.
+    `start` runs one pipeline, by default as `options.runner` says. Returns the run's name.
+    StepFailed after the last retry; what is committed stays.
     """
     run = run_name(config, options.name)
     store = open_store(config.storage)
     register_run(store, run, config)
-    start = Runner(config, run, options.runner, display)
+    start = start or Runner(config, run, options.runner, display)
     steps = _missing(config, store, run)
     if not steps:
         display.say(f"{run}: all {config.iterations} iterations are done, nothing was run")
     for number, (pipeline, iteration) in enumerate(steps):
         label = f"iteration {iteration}/{config.iterations}" if iteration else pipeline
         display.begin(label, len(steps) - number if pipeline == "iteration" else 0)
-        _with_retries(start, pipeline, iteration, config.iterations, options.retries)
+        arguments = _arguments(pipeline, iteration, config.iterations)
+        _with_retries(start, (pipeline, iteration, arguments), options.retries, display)
         seconds = display.end()
         if pipeline == "iteration":
             display.say(summary(label, metrics_of(store, run, iteration), seconds))
@@ -70,7 +79,8 @@ def promote(
     chosen = latest if iteration is None else iteration
     display.begin(f"promotion of iteration {chosen}", 0)
     start = Runner(config, run, options.runner, display)
-    _with_retries(start, "promotion", chosen, config.iterations, options.retries)
+    arguments = {"iteration": chosen}
+    _with_retries(start, ("promotion", chosen, arguments), options.retries, display)
     display.end()
     return verdict(store, run, chosen) or {}
 
@@ -130,13 +140,13 @@ def _arguments(pipeline: str, iteration: int, last: int) -> dict[str, Any]:
     return {"iteration": iteration, "promote": iteration == last}
 
 
-def _with_retries(start: Runner, pipeline: str, iteration: int, last: int, retries: int) -> None:
+def _with_retries(start: Start, call: Call, retries: int, display: Display) -> None:
     """Run a pipeline; a failure is repeated, the last one rises."""
     for attempt in range(retries + 1):
         try:
-            start(pipeline, iteration, _arguments(pipeline, iteration, last))
+            start(*call)
             return
         except StepFailed as error:
             if attempt == retries:
                 raise
-            start.display.say(f"{error}\nretry {attempt + 1} of {retries}")
+            display.say(f"{error}\nretry {attempt + 1} of {retries}")

@@ -5,7 +5,6 @@ Wiring only: what a step does is in `components/<step>/main.py`.
 
 from typing import Any, NamedTuple
 
-from components.update.component import update
 from kfp import dsl
 
 from components.commit.component import commit
@@ -18,6 +17,7 @@ from components.grouping.component import group
 from components.load_state.component import load_state
 from components.promotion.component import promote as promote_team
 from components.rollout.component import evaluate_team, rollout, sample_turn
+from components.update.component import update
 from envs.base import Order
 from pipelines.booking import Add, booking
 from pipelines.profile import Profile

@@ -1,0 +1,75 @@
+"""The command line: exit codes, one line for a fault, light start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipelines.__main__ import main
+
+QUICKSTART = "experiments/quickstart/config.yaml"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("rollout.candidates=4", "rollout.candidates: unknown key"),
+        ("rollout.num_turns=0", "rollout.num_turns: Input should be greater than or equal to 1"),
+        ("rollout", "expected key.subkey=value"),
+    ],
+)
+def test_a_wrong_value_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], override: str, message: str
+) -> None:
+    assert main(["config", QUICKSTART, "--set", override]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+
+
+def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "nowhere.yaml"]) == 2
+    assert "nowhere.yaml: cannot be read" in capsys.readouterr().err
+
+
+def test_config_prints_what_it_can_read_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["config", QUICKSTART, "--set", "rollout.num_candidates=3"]) == 0
+    text = capsys.readouterr().out
+    assert yaml.safe_load(text)["rollout"]["num_candidates"] == 3
+    (tmp_path / "c.yaml").write_text(text)
+    assert main(["config", str(tmp_path / "c.yaml")]) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_report_of_an_unknown_run_says_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    where = f"storage.uri=file://{tmp_path}/store"
+    assert main(["report", QUICKSTART, "--name", "none", "--set", where]) == 2
+    assert "run 'none' has no committed iteration" in capsys.readouterr().err
+
+
+def test_promote_of_an_unknown_run_says_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    where = f"storage.uri=file://{tmp_path}/store"
+    assert main(["promote", QUICKSTART, "--name", "none", "--set", where]) == 2
+    assert "train it with `python -m pipelines run`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["", "compile", "run", "promote", "config", "report"])
+def test_help_teaches_without_loading_kfp(verb: str) -> None:
+    code = (
+        "import sys\nfrom pipelines.__main__ import main\n"
+        f"try:\n    main({[verb, '--help'] if verb else ['--help']!r})\n"
+        "except SystemExit as end:\n    assert end.code == 0\n"
+        "heavy = {'kfp', 'torch', 'mlflow', 'boto3', 'pyarrow'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "usage: python -m pipelines" in done.stdout
