@@ -111,7 +111,7 @@ def _matching(
 ) -> Iterator[Instance]:
     """Allowed instances at these positions of the seed's permutation, in order.
 
-    Ends early after 8 * DRAWS misses in a row: the options then leave next to nothing.
+    Ends early after 2 * DRAWS misses in a row: the options then leave next to nothing.
     """
     size, misses = num_candidates(options), 0
     for position in positions:
@@ -120,7 +120,7 @@ def _matching(
             misses = 0
             yield instance
         misses += 1
-        if misses > 8 * DRAWS:
+        if misses > 2 * DRAWS:
             return
 
 

@@ -54,9 +54,7 @@ def test_golden_vector():
     result = env.step(state, "planner", "Around the walls: [R, D, D, L, L, U, L, L, L]")
     assert result.status is Status.SOLVED
     assert result.rewards.team == 1.0
-    assert result.rewards.local == pytest.approx(
-        {"format": 0.0, "legal": 0.2 * 9 / 17, "short": 0.2}
-    )
+    assert result.rewards.local == pytest.approx({"format": 0.0, "legal": 0.1, "short": 0.2})
 
 
 def test_the_prompt_shows_the_current_position():

@@ -80,7 +80,7 @@ def test_shares_of_the_splits():
     ("options", "index", "sentence"),
     [
         ({"height": 3, "width": 3, "num_walls": 1}, 500, "task 500 of test: the options leave"),
-        ({"height": 5, "width": 5, "num_walls": 2, "min_distance": 20}, 0, "leave 0 instances"),
+        ({"height": 4, "width": 4, "num_walls": 2, "min_distance": 12}, 0, "leave 0 instances"),
         ({"num_walls": 2, "min_distance": 90}, 0, "none of 8192 grids has min_distance 90"),
         ({}, -1, "task -1 of test: expected 0 or more"),
     ],
