@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from components.config import ExperimentConfig, parse_config
-from components.errors import RecordError, StorageError
+from components.errors import RecordError, RolewiseError, StorageError
 from components.manifests import (
     OutputRef,
     StepManifest,
@@ -100,7 +100,9 @@ def announcing_errors(name: str, run: str, iteration: int) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the boundary of a step: reported here, handled by the driver
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = " ".join(str(error).split())
+        if not isinstance(error, (RolewiseError, ValueError)) or not text:
+            text = f"{type(error).__name__}: {text}"
         full = is_full(error) and not isinstance(error, StorageError)
         if full:
             path = getattr(error, "filename", None) or "an output or temporary file"

@@ -168,15 +168,25 @@ def test_a_missing_input_is_named(file_step: Doubling) -> None:
         run_step("double", file_step.config(), "r", 1, {"number": "/nowhere"}, {}, lambda _: {})
 
 
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("two\n  lines"), "two lines"),
+        (StorageError("no such object"), "no such object"),
+        (KeyError("planner"), "KeyError: 'planner'"),
+        (AssertionError(), "AssertionError: "),
+    ],
+)
 def test_an_error_is_one_line_and_rises(
-    file_step: Doubling, capsys: pytest.CaptureFixture[str]
+    file_step: Doubling, capsys: pytest.CaptureFixture[str], error: Exception, text: str
 ) -> None:
     def compute(_: StepContext) -> Mapping[str, float]:
-        raise ValueError("two\n  lines")
+        raise error
 
-    with pytest.raises(ValueError, match="two"):
+    with pytest.raises(type(error)) as caught:
         _run(file_step, compute)
-    assert capsys.readouterr().err == "error: double (run r, iteration 1): two lines\n"
+    assert caught.value is error
+    assert capsys.readouterr().err == f"error: double (run r, iteration 1): {text}\n"
 
 
 def test_a_full_disk_in_a_step_is_named(
@@ -236,6 +246,16 @@ def test_a_killed_step_has_no_result_and_runs_again(file_step: Doubling, method:
     file_step(3)
     file_step(3)
     assert file_step.calls == 1
+
+
+def test_a_step_starts_without_libraries_it_does_not_need() -> None:
+    script = (
+        "import sys, components.load_state.main; print(*{m.split('.')[0] for m in sys.modules})"
+    )
+    environment = os.environ | {"PYTHONPATH": os.getcwd()}
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert not {"boto3", "mlflow", "torch", "pyarrow", "pandas", "kfp"} & set(result.stdout.split())
 
 
 def _run(step: Doubling, compute: Any) -> Mapping[str, float]:

@@ -183,3 +183,29 @@ def test_the_first_policies_are_the_configured_ones(run: Run) -> None:
     Path(run.path("policies")).write_text("{}")
     with pytest.raises(RecordError, match="expected JSON"):
         main._initial_policies(run.path("policies"), parse_config(run.config))
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_with_mlflow_a_repetition_after_a_kill_gives_the_same_state(
+    file_settings: StorageConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after logging, before the step's own manifest: the second log finds the same runs."""
+    run = Run(tmp_path, file_settings, tracking={"uri": f"sqlite:///{tmp_path}/mlflow.db"})
+    run.begin()
+    logged: list[Any] = []
+
+    def die(path: str, state: Any) -> Any:
+        logged.append(state)
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(main, "save_state", die)
+        with pytest.raises(SystemExit):
+            run.iterate(1)
+    run.iterate(1)
+    assert read_state(run.store, "r", 1) == logged[0]
+    run.iterate(2)
+    first, second = (read_state(run.store, "r", iteration).mlflow for iteration in (1, 2))
+    assert first["training_run_id"] == second["training_run_id"]
+    assert first["iteration_run_id"] != second["iteration_run_id"]
