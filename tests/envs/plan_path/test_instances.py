@@ -1,5 +1,6 @@
 """The streams: legal, unique, addressable, and split by content."""
 
+import hashlib
 import json
 from collections import Counter
 
@@ -99,3 +100,12 @@ def test_a_small_stream_holds_every_instance_of_its_split_once():
         count = int(str(caught.value).split("leave ")[1].split()[0])
         found += [json.dumps(task.payload) for task in env.tasks(split, 5, 0, count)]
     assert len(found) == len(set(found)) == 6 * 5
+
+
+def test_streams_are_pinned():
+    """If this fails, tasks have changed: raise the environment's version."""
+    env = make_env(**QUICKSTART)
+    assert env.version == "1"
+    texts = [json.dumps(task.payload) for split in Split for task in env.tasks(split, 0, 0, 20)]
+    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    assert digest[:16] == "28143396cf7b634b"
