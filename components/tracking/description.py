@@ -80,6 +80,8 @@ def run_tags(config: ExperimentConfig, run: str) -> dict[str, str]:
     for name, variable in (("image", "ROLEWISE_IMAGE"), ("images", "ROLEWISE_IMAGES")):
         if value := os.environ.get(variable):
             tags[f"rolewise.{name}"] = value
+    if user := os.environ.get("ROLEWISE_USER") or os.environ.get("LOGNAME"):
+        tags["mlflow.user"] = user
     commit = git_commit()
     return tags | (
         {"mlflow.source.git.commit": commit, "rolewise.git_commit": commit} if commit else {}

@@ -46,9 +46,10 @@ def log_iteration(
         without_active_run() as own,
     ):
         experiment = runs.experiment_id(client, config)
-        training = runs.training_run(client, config, run, iteration, previous, experiment)
+        seconds = _seconds(metrics)
+        training = runs.training_run(client, config, run, iteration, previous, experiment, seconds)
         nested = runs.iteration_run(
-            client, config, run, iteration, training, experiment, own, _seconds(metrics)
+            client, config, run, iteration, training, experiment, own, seconds
         )
         runs.log_points(client, nested, iteration, metrics)
         runs.log_points(client, training, iteration, metrics)

@@ -46,8 +46,11 @@ def training_run(
     iteration: int,
     previous: Mapping[str, str],
     experiment: str,
+    seconds: float,
 ) -> str:
     """The id of the run that holds the series; made with its description if there is none.
+
+    A made run begins `seconds` ago: what its first iteration took.
 
     Without `previous` ids, a run that already has points of later iterations belongs to another
     history of the same name (its store was deleted): it is left alone and a new one begins.
@@ -60,7 +63,8 @@ def training_run(
             if "rolewise.config_digest" not in found.data.tags:
                 _describe(client, config, run, found.info.run_id)
             return str(found.info.run_id)
-    made = client.create_run(experiment, tags=tags, run_name=run)
+    begin = int((time.time() - seconds) * 1000)
+    made = client.create_run(experiment, start_time=begin, tags=tags, run_name=run)
     _describe(client, config, run, made.info.run_id)
     return str(made.info.run_id)
 

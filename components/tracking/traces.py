@@ -153,10 +153,11 @@ def _span(
 def _sibling(row: Mapping[str, Any]) -> dict[str, Any]:
     names = (
         "candidate", "text", "reward", "reward_parts", "advantage", "weight", "chosen", "status",
-        "finish_reason", "error", "policy_version", "seed", "episode_id",
+        "finish_reason", "seed", "episode_id",
     )  # fmt: skip
     values = {name: row[name] for name in names}
-    return values | {"num_tokens": len(row["completion_ids"])}
+    error = {"error": row["error"]} if row["error"] else {}
+    return values | error | {"num_tokens": len(row["completion_ids"])}
 
 
 def _attributes(

@@ -1,6 +1,8 @@
 """The step with a real MLflow registry and a real store."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +205,26 @@ def test_page_escapes_and_shows_the_numbers(step: Step) -> None:
     step(step.state(3))
     page = (step.folder / "files" / "verdict.html").read_text()
     assert "promoted" in page and "90.0 %" in page and "r@3" in page
+
+
+def test_component_passes_files_and_metrics(step: Step) -> None:
+    from kfp import dsl
+
+    from components.promotion.component import promote as component
+
+    state = step.state(3)
+    inputs, outputs = write_inputs(step.folder / "files", state, make_report(step.config, state))
+    artifacts = {name: dsl.Artifact(uri=path) for name, path in (inputs | outputs).items()}
+    metrics = dsl.Metrics(uri=str(step.folder / "metrics"))
+    component.python_func(step.config.to_json(), "r", 3, metrics=metrics, **artifacts)
+    assert metrics.metadata["promotion/promoted"] == 1.0
+    assert json.loads(Path(outputs["verdict"]).read_text())["promoted"]
+
+
+def test_import_is_light() -> None:
+    code = "import sys, components.promotion.main; print('mlflow' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
 
 
 def _fail_for(
