@@ -5,7 +5,7 @@ caching computes a group's prompt once. Adapters on one base share an engine and
 """
 
 import contextlib
-import gc
+import hashlib
 import logging
 import os
 import time
@@ -28,6 +28,7 @@ from components.rollout.answers import (
     speakers_by_policy,
 )
 from components.rollout.deployments import Deployment, Folders, adapter_rank, deploy
+from components.rollout.vllm_weights import fits, shut_down, swap_weights
 from components.settings import RolloutConfig
 
 MAX_SEQUENCES = 256
@@ -64,8 +65,7 @@ class VllmEngine:
         start = time.perf_counter()
         deployments = deploy(team, self._store, self._cache)
         wanted = [_model_key(deployment) for deployment in deployments]
-        for key in [key for key in self._models if key not in wanted]:
-            _shut_down(self._models.pop(key))
+        idle = {key: self._models.pop(key) for key in [*self._models] if key not in wanted}
         settings = self._settings
         speakers = [
             make_speaker(deployment, settings.max_prompt_tokens, settings.max_new_tokens)
@@ -73,7 +73,14 @@ class VllmEngine:
         ]
         for key, speaker in zip(wanted, speakers, strict=True):
             if key not in self._models:
-                self._models[key] = _open_model(speaker, settings, len(speakers))
+                model = idle.pop(next((old for old in idle if fits(old, key)), ""), None)
+                if model is None:
+                    model = _open_model(speaker, settings, len(speakers))
+                else:
+                    with _vllm_environment(), _without_compiler():
+                        swap_weights(model, speaker.deployment.folder)
+                self._models[key] = model
+        shut_down(idle.values())
         self._speakers = speakers_by_policy(speakers)
         self._stats["load_s"] += time.perf_counter() - start
 
@@ -110,7 +117,7 @@ class VllmEngine:
                 return _run(self._models[key], jobs, speaker, sampling)
             except Exception as error:  # a dead engine: recorded as data, or tried again
                 reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                _shut_down(self._models.pop(key))
+                shut_down([self._models.pop(key)])
                 self._models[key] = _open_model(speaker, self._settings, len(self._models) + 1)
                 if attempt:
                     return [failed(f"vLLM died twice on this batch: {reason}")] * len(jobs)
@@ -122,9 +129,8 @@ class VllmEngine:
 
     def close(self) -> None:
         """Free the weights."""
-        while self._models:
-            _shut_down(self._models.popitem()[1])
-        self._speakers = {}
+        shut_down(self._models.values())
+        self._models, self._speakers = {}, {}
 
 
 def probe() -> None:
@@ -183,8 +189,9 @@ def _without_compiler() -> Iterator[None]:
 
 def _model_key(deployment: Deployment) -> str:
     """Deployments with equal keys can use the same vLLM engine."""
+    config = hashlib.sha256((deployment.folder / "config.json").read_bytes()).hexdigest()
     ranks = sorted(_reserved_rank(deployment, policy) for policy in deployment.adapters)
-    return f"{deployment.sha256} {ranks}"
+    return f"{deployment.sha256} {config} {ranks}"
 
 
 def _reserved_rank(deployment: Deployment, policy: str) -> int:
@@ -288,11 +295,3 @@ def _draw(output: Any) -> Draw:
         entry[token].logprob for token, entry in zip(ids, output.logprobs, strict=True)
     )
     return Draw(ids, logprobs, FinishReason(output.finish_reason))
-
-
-def _shut_down(model: Any) -> None:
-    """Free a vLLM engine's weights and cache; one that is dead already may object."""
-    with contextlib.suppress(Exception):  # freeing what is broken: nothing depends on it
-        model.llm_engine.engine_core.shutdown()
-    del model
-    gc.collect()

@@ -14,6 +14,7 @@ from components.settings import EnvConfig, StorageConfig
 from components.storage import open_store
 
 INIT = {"hidden_size": 32, "num_layers": 1, "intermediate_size": 64}
+OPTIONS = {"prompt_style": "compact", "height": 5, "width": 5}
 
 
 def run(folder: Path, policies: dict[str, Any], seed: int = 0) -> dict[str, PolicyRef]:
@@ -21,7 +22,7 @@ def run(folder: Path, policies: dict[str, Any], seed: int = 0) -> dict[str, Poli
         {
             "name": "initial",
             "seed": seed,
-            "env": {"name": "plan_path"},
+            "env": {"name": "plan_path", "options": OPTIONS},
             "policies": policies,
             "roles": {name: name for name in policies},
             "storage": {"uri": f"file://{folder}/store", "cache": f"{folder}/cache"},

@@ -10,7 +10,7 @@ from components.engine import Completion, FinishReason, Sampling
 from components.errors import RolewiseError
 from components.policies import PolicyRef
 from tests.components.rollout_engines.conftest import World
-from tests.components.rollout_engines.tiny_team import make_requests
+from tests.components.rollout_engines.tiny_team import make_requests, make_team
 
 SAMPLING = Sampling(max_new_tokens=16, max_prompt_tokens=64)
 END = 1
@@ -135,9 +135,23 @@ def test_reload_plays_the_new_weights(engine: Any, world: World) -> None:
     engine.reload(swapped)
     after = engine.generate(requests, 2, SAMPLING)
     assert {a.policy_version for a in after} == {world.full.policies["tool"].tag}
-    assert [a.completion_ids for a in before] != [a.completion_ids for a in after]
+    for answer in after:
+        ref = world.full.policies["tool"]
+        assert answer.logprobs == pytest.approx(
+            oracle_logprobs(world, ref, answer, SAMPLING), abs=1e-4
+        )
     engine.reload(world.full)
     assert engine.generate(requests, 2, SAMPLING) == before
+
+
+def test_reload_keeps_the_engines_of_policies_that_stay(engine: Any, world: World) -> None:
+    requests = make_requests(["planner"], 2, 2)
+    before = engine.generate(requests, 2, SAMPLING)
+    kept = set(map(id, engine._models.values()))
+    engine.reload(make_team({"planner": world.full.policies["planner"]}))
+    assert set(map(id, engine._models.values())) < kept
+    assert engine.generate(requests, 2, SAMPLING) == before
+    assert set(map(id, engine._models.values())) < kept
 
 
 def test_a_dead_vllm_is_opened_again(vllm_engine: Any, world: World) -> None:
