@@ -32,6 +32,8 @@ class Moments:
     """[num_groups]; 0 for fewer than two rewards, exactly 0 where all are equal."""
     deviation: Floats
     """[num_samples], reward - mean of its group."""
+    squares: Floats
+    """[num_samples], deviation ** 2."""
 
 
 def group_advantages(
@@ -58,8 +60,8 @@ def group_advantages(
     moments = group_moments(dense, values, num_groups, std_ddof or 0)
     divisor = 1.0 if std_ddof is None else moments.std + eps
     scale = np.divide(moments.std > 0.0, divisor)
-    advantages = moments.deviation
-    advantages *= scale.take(dense)
+    advantages, per_sample = moments.deviation, moments.squares
+    advantages *= scale.take(dense, out=per_sample, mode="clip")
     return advantages
 
 
@@ -76,12 +78,13 @@ def group_moments(dense: Ids, rewards: Floats, num_groups: int, ddof: int) -> Mo
     count = np.bincount(dense, minlength=num_groups)
     size = np.maximum(count, 1.0)
     mean = np.bincount(dense, rewards, num_groups) / size
-    spread = mean.take(dense)
-    deviation = rewards - spread
-    squares = np.bincount(dense, np.multiply(deviation, deviation, out=spread), num_groups)
-    std = np.sqrt(squares / (np.maximum(size - 1.0, 1.0) if ddof else size))
+    deviation = mean.take(dense)
+    np.subtract(rewards, deviation, out=deviation)
+    squares = deviation * deviation
+    total = np.bincount(dense, squares, num_groups)
+    std = np.sqrt(total / (np.maximum(size - 1.0, 1.0) if ddof else size))
     std *= std > np.finfo(float).eps * size * np.abs(mean)
-    return Moments(count, mean + offset, std, deviation)
+    return Moments(count, mean + offset, std, deviation, squares)
 
 
 def common_offset(rewards: Floats) -> float:

@@ -4,7 +4,6 @@ A benchmark is a module `bench_<name>.py` with `rows() -> list[Row]`. Both sides
 the same run, taking turns, so that a busy machine slows both.
 """
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any, TypedDict
@@ -66,10 +65,10 @@ def cpu_seconds(call: Callable[[], Any]) -> float:
 
 
 def compare(ours: Callable[[], Any], other: Callable[[], Any], repeats: int) -> tuple[float, float]:
-    """Median CPU seconds of both, taking turns, after one call of each to warm up.
+    """Least CPU seconds of both, taking turns, after one call of each to warm up.
 
-    CPU time, because on a busy machine waiting would be counted against the slower side.
+    CPU time and its minimum, because what other processes take is no property of either side.
     """
     ours(), other()
     pairs = [(cpu_seconds(ours), cpu_seconds(other)) for _ in range(repeats)]
-    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+    return min(a for a, _ in pairs), min(b for _, b in pairs)
