@@ -63,7 +63,27 @@ def _parser() -> argparse.ArgumentParser:
     _add_verb(verbs, "config", _config, "print the resolved configuration")
     report = _add_verb(verbs, "report", _report, "print a run's table and write its HTML report")
     report.add_argument("--name", help="the run's name, if it was given one")
+    _add_demo(verbs)
     return parser
+
+
+def _add_demo(verbs: Any) -> None:
+    text = "train the quickstart team on this machine and show what it learned (`make demo`)"
+    verb = verbs.add_parser("demo", help=text, description=text)
+    verb.add_argument("--seed", type=int, default=0, metavar="N", help="another start and tasks")
+    verb.add_argument(
+        "--store", choices=("file", "s3"), default="file",
+        help="file: build/store; s3: a local SeaweedFS server with its data in build/seaweed",
+    )  # fmt: skip
+    verb.add_argument(
+        "--engine", choices=("auto", "vllm", "transformers"), default="auto",
+        help="auto: vLLM, or transformers with the reason where vLLM does not load",
+    )  # fmt: skip
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+        help="replace a value of experiments/quickstart/config.yaml",
+    )  # fmt: skip
+    verb.set_defaults(verb=_demo)
 
 
 def _add_verb(verbs: Any, name: str, function: Any, text: str) -> argparse.ArgumentParser:
@@ -126,6 +146,16 @@ def _run(options: argparse.Namespace) -> int:
         display = Display(terminal, config.iterations)
         close(config, train(config, choice, display), display.say)
     return OK
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from pipelines.demo import demo, demo_config
+    from pipelines.display import Display
+
+    config = demo_config(options.seed, options.store, options.engine, options.overrides)
+    _one_thread()
+    with os.fdopen(os.dup(1), "w") as terminal:
+        return OK if demo(config, options.store, Display(terminal, config.iterations)) else REFUSED
 
 
 def _promote(options: argparse.Namespace) -> int:

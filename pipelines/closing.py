@@ -11,8 +11,11 @@ from pipelines.driver import verdict
 from pipelines.runner import RUNS
 
 
-def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> None:
-    """Print the table and the promotion verdict of a run, write its HTML report, name the rest."""
+def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> bool:
+    """Print the table and the promotion verdict of a run, write its HTML report, name the rest.
+
+    Returns whether the latest team was promoted.
+    """
     from components.reporting.html import html_report
     from components.reporting.summary import collect
     from components.reporting.table import text_table
@@ -29,9 +32,11 @@ def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> Non
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html_report(summary))
     say(text_table(summary))
-    say(verdict_text(verdict(store, run, latest)))
+    answer = verdict(store, run, latest)
+    say(verdict_text(answer))
     say(f"report: {path}")
     say(f"MLflow: {mlflow_command(config)}")
+    return is_promoted(answer)
 
 
 def is_promoted(verdict: Mapping[str, Any] | None) -> bool:
