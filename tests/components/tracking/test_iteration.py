@@ -121,10 +121,12 @@ def test_last_iteration_ends_the_training_run_and_more_reopen_it(tracked: Tracke
     assert client.get_run(ids["training_run_id"]).info.status == "RUNNING"
 
 
-def test_plugin_run_is_adopted(tracked: Tracked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugin_run_is_adopted(
+    tracked: Tracked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = tracked()
     client = open_client(config.tracking)
-    experiment = client.create_experiment("kubeflow")
+    experiment = client.create_experiment("kubeflow", artifact_location=str(tmp_path / "artifacts"))
     pipeline = client.create_run(experiment, run_name="pipeline").info.run_id
     task = client.create_run(experiment, tags={"mlflow.parentRunId": pipeline}).info.run_id
     monkeypatch.setenv("MLFLOW_EXPERIMENT_ID", experiment)
