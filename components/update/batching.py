@@ -5,7 +5,7 @@ answers, each of which sees the prompt and itself: K answers cost P + K C tokens
 K (P + C). NumPy only; all choices follow from the samples and a seed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ from components.update.samples import Ints, TrainSample
 
 SHARED_ROW_TOKENS = 1024
 """Longest row that holds several answers: attention costs the square of a row's length."""
+PASS_TOKENS = 192
+"""What a pass costs beyond its positions, in positions: padding is traded against passes."""
 PADDING = -1
 
 Row = tuple[int, ...]
@@ -94,13 +96,10 @@ def microbatches(
     samples: Sequence[TrainSample], indices: Sequence[int], budget: int, offsets: Ints
 ) -> list[MicroBatch]:
     """Split a minibatch into padded batches of at most `budget` positions, rows of like length
-    together. A row longer than the budget is a batch alone."""
+    together and little padding. A row longer than the budget is a batch alone."""
     rows = shared_rows(samples, indices, min(budget, SHARED_ROW_TOKENS))
     lengths = [row_length(samples, row) for row in rows]
-    order = sorted(range(len(rows)), key=lambda at: (-lengths[at], at))
-    return [
-        pack(samples, [rows[at] for at in part], offsets) for part in _split(order, lengths, budget)
-    ]
+    return [pack(samples, [rows[at] for at in part], offsets) for part in _parts(lengths, budget)]
 
 
 def padding_share(batches: Sequence[MicroBatch]) -> float:
@@ -145,13 +144,31 @@ def attention_mask(segments: Ints) -> npt.NDArray[np.bool_]:
     return visible
 
 
-def _split(order: Sequence[int], lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Cut a list sorted by falling length where rows x longest would exceed the budget."""
-    part: list[int] = []
-    for at in order:
-        if part and (len(part) + 1) * lengths[part[0]] > budget:
-            yield part
-            part = []
-        part.append(at)
-    if part:
-        yield part
+def _parts(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Row indices by falling length, cut where padding and passes together cost least."""
+    order = sorted(range(len(lengths)), key=lambda at: (-lengths[at], at))
+    distinct = sorted(set(lengths), reverse=True)
+    ends = np.searchsorted([-lengths[at] for at in order], [-x for x in distinct], side="right")
+    starts = [0, *(int(end) for end in ends)]
+    cheapest, previous = [0.0], [0]
+    for last in range(1, len(starts)):
+        costs = [
+            cheapest[first] + _cost(distinct[first], starts[last] - starts[first], budget)
+            for first in range(last)
+        ]
+        cheapest.append(min(costs))
+        previous.append(costs.index(min(costs)))
+    parts: list[list[int]] = []
+    last = len(starts) - 1
+    while last > 0:
+        first = previous[last]
+        part = order[starts[first] : starts[last]]
+        size = max(1, budget // distinct[first])
+        parts = [part[at : at + size] for at in range(0, len(part), size)] + parts
+        last = first
+    return parts
+
+
+def _cost(longest: int, num_rows: int, budget: int) -> float:
+    passes = -(-num_rows // max(1, budget // longest))
+    return longest * num_rows + PASS_TOKENS * passes

@@ -40,12 +40,15 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def run_elsewhere(job: Job) -> None:
-    """The job in a fresh process, with another hash seed."""
-    path = Path(job.out) / "job.json"
-    path.write_text(job.to_json())
-    command = [sys.executable, "-m", "components.update.process", str(path)]
+def run_elsewhere(*jobs: Job) -> None:
+    """The jobs in a fresh process, with another hash seed; several side by side."""
+    script = (
+        "import sys; from components.update.job import Job; "
+        "from components.update.launch import run_jobs; "
+        "run_jobs([Job.from_json(text) for text in sys.argv[1:]], 1)"
+    )
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"}
+    command = [sys.executable, "-c", script, *(job.to_json() for job in jobs)]
     subprocess.run(command, check=True, env=environment, capture_output=True)
 
 
@@ -65,7 +68,10 @@ def test_a_resume_in_a_fresh_process_is_bit_equal_and_bytes_repeat(
         later, "resumed", settings=settings, folder=str(first.policy_out),
         optimizer=str(first.optimizer_out),
     )  # fmt: skip
-    run_elsewhere(resumed)
+    beside = make_job(rows, "beside", settings=first.settings)
+    run_elsewhere(resumed, beside)
+    assert files(beside.policy_out) == files(first.policy_out)
+    assert files(beside.optimizer_out) == files(first.optimizer_out)
     with launcher_variables():
         engine = TrainingEngine(load_model(folder, None, "float32"), settings)
         Reinforce(make_job(rows, "a", settings=settings), engine).run()
