@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from components.chat import prompt_ids
 from components.engine import Request, Sampling
 from components.errors import PolicyError, RolewiseError
 from components.rollout.deployments import Deployment, read_json
@@ -87,12 +88,7 @@ def encode(tokenizer: Tokenizer, requests: Sequence[Request], limit: int) -> lis
 
 def _encode(tokenizer: Tokenizer, request: Request) -> tuple[int, ...]:
     try:
-        ids = tokenizer.apply_chat_template(
-            list(request.messages),
-            add_generation_prompt=True,
-            enable_thinking=False,
-            return_dict=False,
-        )
+        return tuple(prompt_ids(tokenizer, request.messages))
     except Exception as error:  # templates and tokenizers raise what they like
         words = _unknown_words(tokenizer, request)
         reason = (
@@ -104,7 +100,6 @@ def _encode(tokenizer: Tokenizer, request: Request) -> tuple[int, ...]:
             f"request {request.request_id} (policy {request.policy}): "
             f"tokenizer refuses the prompt: {reason}"
         ) from error
-    return tuple(ids)
 
 
 def _unknown_words(tokenizer: Tokenizer, request: Request) -> list[str]:
