@@ -28,7 +28,8 @@ examples:
   python -m pipelines compile experiments/quickstart/config.yaml -o build/iteration.yaml
 
 exit codes: 0 done, 1 a step failed, 2 wrong configuration or arguments, 3 the gate refused the
-team (promote), 130 interrupted. The same `run` command goes on where the run stopped."""
+team (promote), 130 interrupted. The same `run` command goes on where the run stopped.
+Steps have one thread, so that a run can be repeated bit by bit; OMP_NUM_THREADS gives them more."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -85,7 +85,19 @@ class Runner:
             except Exception:  # the boundary of a pipeline: the log gets it, the caller the fault
                 traceback.print_exc()
                 return False
+            except KeyboardInterrupt:
+                end_children()
+                raise
         return True
+
+
+def end_children() -> None:
+    """Kill what this process started and has not ended: an interrupted step's engine or job."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
 
 
 @dataclass
