@@ -50,10 +50,13 @@ class MicroBatch:
         return int((self.segments != PADDING).sum())
 
 
-def minibatches(samples: Sequence[TrainSample], size: int, seed: int) -> list[list[int]]:
+def minibatches(
+    samples: Sequence[TrainSample], size: int, seed: int, keep_prompts: bool = True
+) -> list[list[int]]:
     """Indices of every sample exactly once, in shuffled minibatches of at most `size`.
 
-    Samples of one prompt stay side by side; sizes differ by at most one, so that no step is
+    With `keep_prompts`, samples of one prompt stay side by side (cheaper; without, a step sees
+    more prompts, which demonstrations need). Sizes differ by at most one, so that no step is
     taken on a small remainder.
     """
     if size < 1:
@@ -62,7 +65,8 @@ def minibatches(samples: Sequence[TrainSample], size: int, seed: int) -> list[li
         return []
     groups: dict[bytes, list[int]] = {}
     for index, sample in enumerate(samples):
-        groups.setdefault(sample.prompt_ids.tobytes(), []).append(index)
+        key = sample.prompt_ids.tobytes() if keep_prompts else index.to_bytes(8, "big")
+        groups.setdefault(key, []).append(index)
     blocks = list(groups.values())
     order = np.random.Generator(np.random.Philox(seed)).permutation(len(blocks))
     shuffled = np.concatenate([blocks[block] for block in order])

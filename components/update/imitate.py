@@ -92,7 +92,7 @@ def _stream(
     """`total` minibatches: epoch after epoch, each in an order of its own."""
     done, epoch = 0, 0
     while done < total:
-        for indices in minibatches(samples, size, derive_seed("imitate", seed, epoch)):
+        for indices in minibatches(samples, size, derive_seed("imitate", seed, epoch), False):
             if done < total:
                 yield indices
             done += 1
