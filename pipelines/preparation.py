@@ -6,8 +6,8 @@ from kfp import dsl
 
 from components.commit.component import commit_initial
 from components.config import ExperimentConfig
-from components.initialise.component import initialise
-from components.warm_start.component import warm_start
+from components.update.initialise.component import initialise
+from components.update.warm_start.component import warm_start
 from pipelines.booking import booking
 from pipelines.iteration import pipeline_name
 from pipelines.profile import Profile

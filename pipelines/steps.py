@@ -6,12 +6,12 @@ from components.commit.component import commit, commit_initial
 from components.env_execution.component import execute_turn, open_turns
 from components.evaluation.component import evaluate
 from components.grouping.component import group
-from components.initialise.component import initialise
 from components.load_state.component import load_state
 from components.promotion.component import promote
 from components.rollout.component import evaluate_team, rollout, sample_turn
 from components.update.component import update
-from components.warm_start.component import warm_start
+from components.update.initialise.component import initialise
+from components.update.warm_start.component import warm_start
 
 _COMPONENTS = (
     initialise, warm_start, commit_initial, load_state, rollout, open_turns, sample_turn,

@@ -77,7 +77,7 @@ def success(summary: RunSummary) -> Chart:
     if rows:
         low, high = ([100 * (getattr(row, end) or 0.0) for row in rows] for end in ("low", "high"))
         figure.add_scatter(
-            x=[*x, *x[::-1]], y=[*high, *low[::-1]], fill="toself", line_width=0,
+            x=[*x, *x[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself", line_width=0,
             fillcolor="rgba(59,75,95,0.16)", name=f"{confidence} interval", hoverinfo="skip",
         )  # fmt: skip
         y = [100 * (row.success or 0.0) for row in rows]

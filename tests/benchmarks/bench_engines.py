@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from components.engine import Engine, Sampling
-from components.initialise.packages import package_folder
 from components.policies import PolicyRef, Team
 from components.rollout.engines import open_engine
 from components.settings import RolloutConfig
 from components.storage import Store
+from components.update.initialise.packages import package_folder
 from tests.components.rollout_engines.tiny_team import (
     make_policy,
     make_requests,

@@ -69,7 +69,7 @@ def make_samples() -> list[TrainSample]:
 
 def write_model(folder: Path) -> None:
     """The quickstart's model."""
-    from components.initialise.scratch import write_scratch_model
+    from components.update.initialise.scratch import write_scratch_model
 
     write_scratch_model(folder, InitConfig(), WORDS, 0)
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from components.engine import Request
-from components.initialise.adapters import write_fresh_adapter
-from components.initialise.scratch import write_scratch_model
 from components.policies import PolicyRef, Team
 from components.settings import InitConfig, LoraConfig, StorageConfig
 from components.storage import Store, open_store
+from components.update.initialise.adapters import write_fresh_adapter
+from components.update.initialise.scratch import write_scratch_model
 
 CELLS = tuple(f"{column}{row}" for column in "abcdef" for row in range(1, 7))
 LEXICON = ("walls", "goal", "at", "route", *CELLS)

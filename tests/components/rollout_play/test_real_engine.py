@@ -11,9 +11,9 @@ from components.commit.main import commit_initial
 from components.config import ExperimentConfig, parse_config
 from components.env_execution.main import execute_turn, open_turns
 from components.evaluation.main import evaluate
-from components.initialise.main import initialise
 from components.records import Episode, Scored
 from components.rollout.main import rollout, sample_turn
+from components.update.initialise.main import initialise
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

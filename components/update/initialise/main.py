@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from components.errors import ConfigError, PolicyError
-from components.initialise.bases import discard, materialise
 from components.policies import FolderRef, PolicyRef
 from components.seeds import derive_seed
 from components.settings import EnvConfig, LoraConfig, PolicyConfig
 from components.step import StepContext, run_step
+from components.update.initialise.bases import discard, materialise
 from envs.base import HasLexicon
 from envs.registry import make_environment
 
@@ -83,7 +83,7 @@ def _policy_ref(
 
 
 def _upload_adapter(context: StepContext, name: str, base: Path, lora: LoraConfig) -> FolderRef:
-    from components.initialise.adapters import write_fresh_adapter
+    from components.update.initialise.adapters import write_fresh_adapter
 
     seed = derive_seed(context.config.seed, "adapter", name)
     with tempfile.TemporaryDirectory() as folder:

@@ -24,7 +24,7 @@ def warm_start(
         warmed: References of the trained policies, version 0 (JSON).
         metrics: Loss, entropy and speed; per policy.
     """
-    from components.warm_start.main import warm_start as main
+    from components.update.warm_start.main import warm_start as main
 
     inputs, outputs = {"policies": policies.path}, {"policies": warmed.path}
     for name, value in main(config, run, iteration, inputs, outputs).items():

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from components.errors import PolicyError
-from components.initialise.bases import check_base, materialise
-from components.initialise.packages import KNOWN_GGUF, converted, package_folder
-from components.initialise.scratch import vocabulary, write_scratch_model
 from components.settings import InitConfig, PolicyConfig, StorageConfig
+from components.update.initialise.bases import check_base, materialise
+from components.update.initialise.packages import KNOWN_GGUF, converted, package_folder
+from components.update.initialise.scratch import vocabulary, write_scratch_model
 
 LEXICON = ("walls", "goal", "a1", "b2", "c3")
 INIT = InitConfig(hidden_size=32, num_layers=1, intermediate_size=64)

@@ -8,10 +8,10 @@ import pytest
 
 from components.config import parse_config
 from components.errors import ConfigError
-from components.initialise.main import initialise, lexicon_of
 from components.policies import PolicyRef
 from components.settings import EnvConfig, StorageConfig
 from components.storage import open_store
+from components.update.initialise.main import initialise, lexicon_of
 
 INIT = {"hidden_size": 32, "num_layers": 1, "intermediate_size": 64}
 OPTIONS = {"prompt_style": "compact", "height": 5, "width": 5}

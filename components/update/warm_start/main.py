@@ -16,7 +16,7 @@ from components.settings import UpdateConfig, WarmStartConfig
 from components.step import StepContext, run_step
 from components.update.job import Job
 from components.update.launch import run_jobs
-from components.warm_start.demonstrations import Demonstration, demonstrate
+from components.update.warm_start.demonstrations import Demonstration, demonstrate
 from envs.registry import make_environment
 
 

@@ -22,7 +22,7 @@ def initialise(
         policies: References to the policies that the run begins with.
         metrics: Size of each policy and resource use.
     """
-    from components.initialise.main import initialise as main
+    from components.update.initialise.main import initialise as main
 
     for name, value in main(config, run, iteration, {}, {"policies": policies.path}).items():
         metrics.log_metric(name, value)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from components.config import ExperimentConfig, parse_config
-from components.initialise.scratch import write_scratch_model
 from components.policies import PolicyRef
 from components.settings import InitConfig
 from components.storage import open_store
 from components.update.imitate import decayed
-from components.warm_start.main import warm_start
+from components.update.initialise.scratch import write_scratch_model
+from components.update.warm_start.main import warm_start
 from envs.registry import make_environment
 
 pytestmark = [

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from components.errors import PolicyError, StorageError
-from components.initialise.packages import package_folder
-from components.initialise.scratch import write_scratch_model
 from components.settings import PolicyConfig, StorageConfig
 from components.storage import open_store
+from components.update.initialise.packages import package_folder
+from components.update.initialise.scratch import write_scratch_model
 
 
 def materialise(

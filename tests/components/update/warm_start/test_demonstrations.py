@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from components.errors import ConfigError
-from components.warm_start.demonstrations import demonstrate
+from components.update.warm_start.demonstrations import demonstrate
 from envs.base import Order, State, Status
 from tests.doubles.environments import Tracer
 
