@@ -86,15 +86,20 @@ def read_output(store: Store, manifest_key: str, output: str) -> bytes:
 
 
 def load_manifest(store: Store, key: str) -> StepManifest:
-    """The manifest at `key`. StorageError if it is absent or of another schema version."""
-    content = json.loads(store.read(key))
-    if content.get("schema_version") != SCHEMA_VERSION:
+    """The manifest at `key`. StorageError if it is absent, damaged or of another schema version."""
+    data = store.read(key)
+    try:
+        content = json.loads(data)
+        version = content.get("schema_version")
+        if version == SCHEMA_VERSION:
+            refs = {name: OutputRef(**ref) for name, ref in content["outputs"].items()}
+            return StepManifest(**{**content, "outputs": refs})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StorageError(
-            f"{store.uri}/{key}: schema_version {content.get('schema_version')!r}, "
-            f"expected {SCHEMA_VERSION}"
-        )
-    refs = {name: OutputRef(**ref) for name, ref in content["outputs"].items()}
-    return StepManifest(**{**content, "outputs": refs})
+            f"{store.uri}/{key}: no manifest of a step ({' '.join(str(error).split())}); "
+            "delete it to compute the step again"
+        ) from error
+    raise StorageError(f"{store.uri}/{key}: schema_version {version!r}, expected {SCHEMA_VERSION}")
 
 
 def read_manifest(store: Store, run: str, iteration: int) -> dict[str, StepManifest]:

@@ -51,6 +51,8 @@ class TrainingState:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "TrainingState":
         """Raise RecordError for another schema version, a missing or an unknown field."""
+        if not isinstance(value, Mapping):
+            raise RecordError(f"training state: got {type(value).__name__}, expected an object")
         version = value.get("schema_version")
         if version != SCHEMA_VERSION:
             raise RecordError(
@@ -135,7 +137,13 @@ def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
     key = f"runs/{check_run(run)}/config.json"
     if store.create(key, config.to_json().encode()):
         return
-    first = json.loads(store.read(key)) | {"iterations": config.iterations}
+    try:
+        first = dict(json.loads(store.read(key))) | {"iterations": config.iterations}
+    except (ValueError, TypeError) as error:
+        raise StorageError(
+            f"{store.uri}/{key}: not the JSON of a configuration: {error}; delete it to bind run "
+            f"{run!r} to this one"
+        ) from error
     lines = differences(first, json.loads(config.to_json()))
     if lines:
         raise ConfigError(

@@ -5,15 +5,17 @@ a step that was killed has no result and a step that ended is never computed aga
 """
 
 import json
+import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import isfinite
 from numbers import Real
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from components.config import ExperimentConfig, parse_config
@@ -30,7 +32,7 @@ from components.manifests import (
     verify_output,
 )
 from components.storage import Store, open_store
-from components.storage.disk import is_full
+from components.storage.disk import fullest, is_full, written_path
 from components.storage.folders import file_digest
 from envs.base import JSON
 
@@ -73,7 +75,7 @@ def run_step(
     `system/<name>/{wall_s,cpu_s,peak_memory_mib}` are added to the metrics. Any exception prints
     one line that begins with `error:` and rises.
     """
-    with announcing_errors(name, run, iteration):
+    with announcing_errors(name, run, iteration, outputs.values()):
         parsed = parse_config(config)
         store = open_store(parsed.storage)
         digests = input_digests(inputs)
@@ -94,8 +96,14 @@ def run_step(
 
 
 @contextmanager
-def announcing_errors(name: str, run: str, iteration: int) -> Iterator[None]:
-    """Print one line for any exception, then let it rise; a full disk rises as StorageError."""
+def announcing_errors(
+    name: str, run: str, iteration: int, outputs: Iterable[str] = ()
+) -> Iterator[None]:
+    """Print one line for any exception, then let it rise; a full disk rises as StorageError.
+
+    Where the system does not say which file found the disk full, the fullest of the folders of
+    `outputs` and of temporary files is named.
+    """
     where = f"{name} (run {run}, iteration {iteration})"
     try:
         yield
@@ -105,8 +113,8 @@ def announcing_errors(name: str, run: str, iteration: int) -> Iterator[None]:
             text = f"{type(error).__name__}: {text}"
         full = is_full(error) and not isinstance(error, StorageError)
         if full:
-            path = getattr(error, "filename", None) or "an output or temporary file"
-            text = f"{path}: the disk is full ({text}); free space or use a larger disk"
+            path = written_path(error) or fullest([*map(os.path.dirname, outputs), gettempdir()])
+            text = f"{path}: the disk is full; free space or use a larger disk"
         print(f"error: {where}: {text}", file=sys.stderr, flush=True)
         if full:
             raise StorageError(text) from error

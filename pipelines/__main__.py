@@ -12,7 +12,8 @@ import yaml
 
 from components.config import ExperimentConfig, load_config
 from components.errors import RolewiseError
-from pipelines.runner import StepFailed
+from components.storage.disk import is_full, written_path
+from pipelines.runner import RUNS, StepFailed
 
 OK, FAILED, WRONG, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: done; a step failed; wrong input; the gate refused; interrupted."""
@@ -42,6 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failed = isinstance(error, StepFailed)
         print(error if failed else f"error: {error}", file=sys.stderr)
         return FAILED if failed else WRONG
+    except OSError as error:
+        if not is_full(error):
+            raise
+        path = written_path(error) or RUNS.absolute()
+        fix = "free space, then the same command goes on"
+        print(f"error: {path}: the disk is full; {fix}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         command = " ".join(["python -m pipelines", *(arguments or sys.argv[1:])])
         print(f"\ninterrupted; what is committed stays. Go on with: {command}", file=sys.stderr)

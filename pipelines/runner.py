@@ -137,7 +137,11 @@ class _Watch:
 
 @contextmanager
 def captured_output(on_line: Callable[[str], None]) -> Iterator[None]:
-    """Send what this process and its children print, line by line, to `on_line` (in a thread)."""
+    """Send what this process and its children print, line by line, to `on_line` (in a thread).
+
+    If `on_line` raises, the rest is read and dropped, so that nobody waits; the error rises here.
+    """
+    errors: list[OSError] = []
     read_end, write_end = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -145,7 +149,7 @@ def captured_output(on_line: Callable[[str], None]) -> Iterator[None]:
     for number in saved:
         os.dup2(write_end, number)
     writer = os.fdopen(write_end, "w", buffering=1)
-    reader = Thread(target=_read_lines, args=(read_end, on_line), daemon=True)
+    reader = Thread(target=_read_lines, args=(read_end, on_line, errors), daemon=True)
     reader.start()
     try:
         with redirect_stdout(writer), redirect_stderr(writer):
@@ -156,9 +160,14 @@ def captured_output(on_line: Callable[[str], None]) -> Iterator[None]:
             os.close(original)
         writer.close()
         reader.join(timeout=5.0)  # a child that outlives its step may hold the other end
+    if errors:
+        raise errors[0]
 
 
-def _read_lines(descriptor: int, on_line: Callable[[str], None]) -> None:
+def _read_lines(descriptor: int, on_line: Callable[[str], None], errors: list[OSError]) -> None:
     with os.fdopen(descriptor, errors="replace") as stream:
         for line in stream:
-            on_line(line.rstrip("\n"))
+            try:
+                on_line(line.rstrip("\n"))
+            except OSError as error:  # a log on a full disk
+                errors.append(error)

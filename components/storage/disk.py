@@ -2,8 +2,9 @@
 
 import errno
 import os
+import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +20,18 @@ def is_full(error: BaseException) -> bool:
     return (
         isinstance(error, OSError) and error.errno in _FULL
     ) or "No space left on device" in str(error)
+
+
+def written_path(error: BaseException) -> str | None:
+    """The file that could not be written, if the error knows; of a copy its target."""
+    path = getattr(error, "filename2", None) or getattr(error, "filename", None)
+    return None if path is None else str(path)
+
+
+def fullest(folders: Iterable[str]) -> str:
+    """The folder on the disk with the least free space; those that do not exist are left out."""
+    existing = [folder for folder in folders if os.path.isdir(folder)]
+    return min(existing, key=lambda folder: shutil.disk_usage(folder).free)
 
 
 def check_key(key: str) -> str:

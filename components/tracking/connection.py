@@ -7,6 +7,7 @@ TrackingError. A variable that the user set is left as it is.
 import logging
 import os
 import re
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,14 +51,35 @@ def open_client(settings: TrackingConfig) -> Any:
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     uri = tracking_uri(settings)
-    if uri.startswith("sqlite:///"):
-        Path(uri.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
     from mlflow.client import MlflowClient
 
     for name in ("alembic", "mlflow.store.db.utils"):
         logging.getLogger(name).setLevel(logging.WARNING)
     with translated(uri, "open"):
+        if uri.startswith("sqlite:///"):
+            create_database(Path(uri.removeprefix("sqlite:///")).absolute())
         return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def create_database(path: Path) -> None:
+    """Make MLflow's SQLite file, whole or not at all; one that exists is left as it is.
+
+    MLflow itself builds the tables in the file under way: killed or on a full disk, it leaves one
+    that it cannot open again.
+    """
+    if path.exists():
+        return
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.partial-{uuid.uuid4().hex[:12]}")
+    try:
+        SqlAlchemyStore(f"sqlite:///{scratch}", str(path.parent / "mlartifacts")).engine.dispose()
+        if not path.exists():
+            os.replace(scratch, path)
+    finally:
+        for left in path.parent.glob(f"{scratch.name}*"):
+            left.unlink()
 
 
 @contextmanager
