@@ -192,6 +192,17 @@ class WarmStartConfig(Section):
     """Training tasks to demonstrate; never those of the rollout's stream."""
 
 
+class BenchmarkConfig(Section):
+    """Another set of held-out tasks for the same roles, played once in the final evaluation."""
+
+    env: str | None = None
+    """None: the experiment's environment."""
+    options: dict[str, Any] = {}
+    """Over the experiment's `env.options` key by key, or on their own with another `env`."""
+    split: Literal["validation", "test"] = "test"
+    num_tasks: Positive = 200
+
+
 class EvaluationConfig(Section):
     """Greedy play (K = 1) on held-out tasks."""
 
@@ -202,7 +213,16 @@ class EvaluationConfig(Section):
     """Also play the final team with its policies exchanged."""
     test: bool = True
     """Play the test split once, in the final evaluation."""
+    benchmarks: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], BenchmarkConfig] = {}
+    """By name; reported, never used to choose a team."""
     confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+
+    @model_validator(mode="after")
+    def _names_are_free(self) -> "EvaluationConfig":
+        taken = sorted({"train", "validation", "test"} & set(self.benchmarks))
+        if taken:
+            raise ValueError(f"benchmarks {taken} have names of splits, expected other names")
+        return self
 
 
 class PromotionConfig(Section):

@@ -124,13 +124,15 @@ def _add_execution(verb: argparse.ArgumentParser) -> None:
 
 
 def _load(options: argparse.Namespace) -> ExperimentConfig:
-    from components.env_execution.rules import open_environment
+    from components.env_execution.rules import open_benchmark, open_environment
 
     overrides = list(options.overrides)
     if getattr(options, "iterations", None) is not None:
         overrides.append(f"iterations={options.iterations}")
     config = load_config(options.config, overrides)
     open_environment(config)  # its options and roles are checked now, not in a step
+    for name in config.evaluation.benchmarks:
+        open_benchmark(config, name)
     return config
 
 

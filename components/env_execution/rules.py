@@ -5,7 +5,7 @@ Training and evaluation differ only in their rules: evaluation is K = 1, greedy,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from components.config import ExperimentConfig
 from components.engine import Sampling
@@ -87,13 +87,27 @@ def evaluation_sampling(config: ExperimentConfig) -> Sampling:
 
 def open_environment(config: ExperimentConfig) -> Environment:
     """The configured environment. ConfigError if the team's roles are not exactly its roles."""
+    return _make("env", config.env.name, config.env.options, config)
+
+
+def open_benchmark(config: ExperimentConfig, name: str) -> Environment:
+    """The environment of `evaluation.benchmarks.<name>`. ConfigError as in `open_environment`."""
+    chosen = config.evaluation.benchmarks[name]
+    own = chosen.env is None or chosen.env == config.env.name
+    options = {**config.env.options, **chosen.options} if own else chosen.options
+    return _make(f"evaluation.benchmarks.{name}", chosen.env or config.env.name, options, config)
+
+
+def _make(
+    field: str, name: str, options: Mapping[str, Any], config: ExperimentConfig
+) -> Environment:
     from envs.registry import make_environment
 
     try:
-        env = make_environment(config.env.name, config.env.options, config.env.reward)
+        env = make_environment(name, options, config.env.reward)
+        check_roles(env, config.roles)
     except ValueError as error:
-        raise ConfigError(f"env: {error}") from error
-    check_roles(env, config.roles)
+        raise ConfigError(f"{field}: {error}") from error
     return env
 
 

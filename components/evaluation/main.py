@@ -15,6 +15,7 @@ from components.env_execution.rules import (
     evaluation_rules,
     evaluation_sampling,
     evaluation_tasks,
+    open_benchmark,
     open_environment,
 )
 from components.evaluation.report import benchmark_report, full_report
@@ -62,7 +63,8 @@ def play_benchmarks(
     env: Environment,
     routes: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Played]:
-    """Benchmark -> what was played: `validation`, `validation/<other team>`, and `test`."""
+    """Benchmark -> what was played: `validation`, `validation/<other team>`, `test`, and those
+    that the configuration names."""
     settings, sampling = step.config.evaluation, evaluation_sampling(step.config)
     tasks = evaluation_tasks(env, Split.VALIDATION, settings.num_tasks)
     played = {}
@@ -74,6 +76,11 @@ def play_benchmarks(
         tasks = evaluation_tasks(env, Split.TEST, settings.num_tasks)
         rules = evaluation_rules(step.config, routes["candidate"])
         played["test"] = play(engine, env, tasks, rules, sampling, "test", "evaluate")
+    for name, chosen in settings.benchmarks.items():
+        other = open_benchmark(step.config, name)
+        tasks = evaluation_tasks(other, Split(chosen.split), chosen.num_tasks)
+        rules = evaluation_rules(step.config, routes["candidate"])
+        played[name] = play(engine, other, tasks, rules, sampling, name, "evaluate")
     return played
 
 
