@@ -29,10 +29,10 @@ $(STAMP): requirements.lock
 	  || { echo "error: $(VENV) holds another Python; Rolewise needs 3.11: rm -r $(VENV), then PYTHON=/path/to/python3.11 make env"; exit 2; }
 	@echo "installing into $(VENV) (about 4 GB; a few minutes) ..."
 	@$(BIN)/python -c 'import torch, sys; sys.exit(not torch.__version__.startswith("2.13.0"))' 2>/dev/null \
-	  || $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
-	@$(BIN)/pip install --quiet --disable-pip-version-check uv==0.13.9
+	  || $(BIN)/pip install -qq --disable-pip-version-check torch==2.13.0
+	@$(BIN)/pip install -qq --disable-pip-version-check uv==0.13.9
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps -r requirements.lock \
-	  || $(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	  || $(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements.lock
 	@ldconfig -p 2>/dev/null | grep -q libnuma.so.1 \
 	  || echo "note: libnuma.so.1 is missing, so vLLM's CPU build cannot load and transformers generates; Debian: apt-get install libnuma1"
 	@touch $@
