@@ -18,7 +18,7 @@ def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> boo
     """
     from components.reporting.html import html_report
     from components.reporting.summary import collect
-    from components.reporting.table import text_table
+    from components.reporting.table import policy_lines, text_table
 
     store = open_store(config.storage)
     latest = latest_iteration(store, run)
@@ -31,7 +31,7 @@ def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> boo
     path = RUNS / run / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html_report(summary))
-    say(text_table(summary))
+    say("\n".join([text_table(summary), *policy_lines(summary)]))
     answer = verdict(store, run, latest)
     say(verdict_text(answer))
     say(f"report: {path}")

@@ -1,8 +1,8 @@
 """The run as a text table: one line per iteration, then the same team with policies swapped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from components.reporting.summary import IterationRow, Result, RunSummary
+from components.reporting.summary import IterationRow, Result, RunSummary, series
 
 MISSING = "-"
 
@@ -16,6 +16,18 @@ def text_table(summary: RunSummary) -> str:
     if swapped:
         lines.append(["swapped", *_measured(swapped, len(summary.roles))])
     return "\n".join(align(lines))
+
+
+def policy_lines(summary: RunSummary) -> list[str]:
+    """One line per policy that the last iteration updated: what its update had to go by, and how
+    far it moved; no lines before the first update."""
+    metrics = summary.rows[-1].metrics if summary.rows else {}
+    changed = series(metrics, "update", "weights_changed")
+    return [
+        _policy(summary, metrics, policy)
+        for policy in summary.config.trainable
+        if policy in changed
+    ]
 
 
 def header(summary: RunSummary) -> list[str]:
@@ -61,6 +73,23 @@ def align(lines: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for cells in lines
     ]
+
+
+def _policy(summary: RunSummary, metrics: Mapping[str, float], policy: str) -> str:
+    update = f"update/{policy}"
+    adapter = summary.config.policies[policy].lora is not None
+    groups = ", ".join(
+        f"{int(metrics.get(f'grouping/{role}/num_groups', 0))} groups as {role}, "
+        f"{percent(metrics.get(f'grouping/{role}/frac_reward_zero_std'))} without variance"
+        for role, player in summary.config.roles.items()
+        if player == policy
+    )
+    return (
+        f"{policy}: {int(metrics[f'{update}/num_samples'])} samples, {groups}; "
+        f"{'adapter' if adapter else 'weights'} changed by "
+        f"{metrics[f'{update}/weights_changed']:.3g} of {metrics[f'{update}/weights_norm']:.4g} "
+        f"(norms); log-prob mismatch {metrics[f'{update}/logprob_mismatch']:.2g}"
+    )
 
 
 def _measured(result: Result, num_roles: int) -> list[str]:

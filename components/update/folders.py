@@ -4,7 +4,8 @@ The same weights always give byte-equal folders; tokenizer and chat template are
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,34 @@ def load_model(folder: str | Path, base: str | Path | None, dtype: str) -> Any:
         reason = " ".join(str(error).split())[:300]
         raise PolicyError(f"policy folder {folder} (base {base}): cannot load: {reason}") from error
     return model
+
+
+def weights_change(source: str | Path, target: str | Path) -> dict[str, float]:
+    """How far a policy's weights moved: L2 norms over the tensors that both folders hold.
+
+    `weights_changed` is the norm of the difference, in the dtype of `target` (a float32 start of
+    a bfloat16 policy counts as rounded, not as changed); `weights_norm` is the norm of `target`.
+    For an adapter both are the adapter's own, without its base.
+    """
+    old, changed, norm = _tensors(source), 0.0, 0.0
+    for name, read in _tensors(target).items():
+        if name in old:
+            new = read()
+            before = old[name]().to(new.dtype).float()
+            changed += float(torch.linalg.vector_norm(new.float() - before)) ** 2
+            norm += float(torch.linalg.vector_norm(new.float())) ** 2
+    return {"weights_changed": changed**0.5, "weights_norm": norm**0.5}
+
+
+def _tensors(folder: str | Path) -> dict[str, Callable[[], Tensor]]:
+    """Name -> reads the tensor, over all safetensors of a folder."""
+    from safetensors import safe_open
+
+    found: dict[str, Callable[[], Tensor]] = {}
+    for path in sorted(Path(folder).glob("*.safetensors")):
+        stream = safe_open(path, framework="pt")
+        found |= {name: partial(stream.get_tensor, name) for name in stream.keys()}  # noqa: SIM118
+    return found
 
 
 def export_model(

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from components.update.deepspeed_engine import TrainingEngine, launcher_variables
-from components.update.folders import export_model, load_model
+from components.update.folders import export_model, load_model, weights_change
 from components.update.imitate import imitate
 from components.update.job import Job
 from components.update.reinforce import Reinforce
@@ -40,7 +40,7 @@ def _train(job: Job) -> None:
         if reinforced:
             engine.save_optimizer(job.optimizer_out)
         if engine.rank == 0:
-            job.save_metrics(found)
+            job.save_metrics(found | weights_change(job.folder, job.policy_out))
     finally:
         engine.close()
 

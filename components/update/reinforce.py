@@ -71,7 +71,7 @@ class Reinforce:
             self._step(indices, first=number == 0)
             report(self.job, self.engine, self.totals, len(plan))
         found = metrics(self.engine, self.totals, self.samples, self.tokens)
-        return found | {"logprob_mismatch": self.mismatch}
+        return found | {"logprob_mismatch": self.mismatch} | self._importance_metrics()
 
     def objective(self, batch: MicroBatch, scale: Tensor) -> tuple[Tensor, Mapping[str, float]]:
         """Eq. 2 on a micro-batch, and sums over its tokens that count."""
@@ -143,6 +143,17 @@ class Reinforce:
         self.old = self._all_logprobs(self.engine)
         self._gate(float((self.old - self.sampler).abs().mean()))
         self.importance = importance_weights(self.old, self.sampler, self.settings.importance_cap)
+
+    def _importance_metrics(self) -> dict[str, float]:
+        """Of pi_old / pi_sampler, where old log-probs were recomputed: the mean after truncation,
+        and the share of tokens that were truncated."""
+        if self.importance is None:
+            return {}
+        capped = self.importance >= self.settings.importance_cap
+        return {
+            "importance_mean": float(self.importance.mean()),
+            "importance_capped": float(capped.float().mean()),
+        }
 
     def _reference_logprobs(self) -> Tensor:
         if self.job.reference is None:

@@ -1,6 +1,6 @@
 """The text table: what stands in which column, whatever the numbers."""
 
-from components.reporting.table import text_table
+from components.reporting.table import policy_lines, text_table
 from tests.components.reporting.made_up import make_iteration, make_summary
 
 
@@ -41,3 +41,21 @@ def test_what_was_not_measured_is_a_dash():
 
 def test_an_empty_run_is_a_sentence():
     assert text_table(make_summary(rows=[])) == "run quickstart-1a2b3c4d: no committed iteration"
+
+
+def test_each_updated_policy_has_a_line_about_its_last_update():
+    metrics = {
+        "grouping/tool/num_groups": 10.0, "grouping/tool/frac_reward_zero_std": 0.2,
+        "update/tool/num_samples": 40.0, "update/tool/weights_changed": 0.1234,
+        "update/tool/weights_norm": 31.4159, "update/tool/logprob_mismatch": 0.0151,
+    }  # fmt: skip
+    rows = [make_iteration(1), make_iteration(2, metrics=metrics)]
+    assert policy_lines(make_summary(rows=rows)) == [
+        "tool: 40 samples, 10 groups as tool, 20.0 % without variance; weights changed by 0.123 "
+        "of 31.42 (norms); log-prob mismatch 0.015"
+    ]
+
+
+def test_no_update_no_lines():
+    assert policy_lines(make_summary(rows=[])) == []
+    assert policy_lines(make_summary(rows=[make_iteration(0)])) == []

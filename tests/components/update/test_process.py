@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from components.errors import PolicyError, RecordError, RolewiseError
 from components.settings import UpdateConfig
 from components.update.deepspeed_engine import TrainingEngine, launcher_variables
-from components.update.folders import load_model
+from components.update.folders import load_model, weights_change
 from components.update.job import Job
 from components.update.launch import error_line, run_jobs
 from components.update.process import run_job
@@ -102,6 +102,23 @@ def test_export_is_a_policy_folder_with_its_tokenizer(folder: Path, make_job: Ma
     )
 
 
+def test_the_change_of_the_weights_is_measured(
+    folder: Path, adapter: Path, make_job: MakeJob
+) -> None:
+    full = make_job(make_rows(folder), "full")
+    small = make_job(make_rows(folder), "small", folder=str(adapter), base=str(folder))
+    for job, name in ((full, "model"), (small, "adapter_model")):
+        run_job(job)
+        old = load_file(Path(job.folder) / f"{name}.safetensors")
+        new = load_file(job.policy_out / f"{name}.safetensors")
+        changed = sum(float((new[key] - old[key]).square().sum()) for key in new) ** 0.5
+        norm = sum(float(new[key].square().sum()) for key in new) ** 0.5
+        assert 0 < job.metrics()["weights_changed"] == pytest.approx(changed, rel=1e-4)
+        assert job.metrics()["weights_norm"] == pytest.approx(norm, rel=1e-4)
+    assert "importance_mean" not in full.metrics()  # an exact sampler needs no weights
+    assert weights_change(folder, folder)["weights_changed"] == 0.0
+
+
 def test_an_adapter_changes_and_its_base_does_not(
     folder: Path, adapter: Path, make_job: MakeJob
 ) -> None:
@@ -133,6 +150,8 @@ def test_bfloat16_recomputes_old_log_probs(folder: Path, make_job: MakeJob) -> N
     found = job.metrics()
     assert 0 < found["logprob_mismatch"] < 0.2
     assert found["num_steps"] == 3
+    assert found["importance_mean"] == pytest.approx(1.0, abs=0.2)
+    assert found["importance_capped"] < 0.1
 
 
 def test_wrong_weights_are_stopped_before_the_first_step(
