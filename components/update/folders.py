@@ -68,7 +68,7 @@ def _tensors(folder: str | Path) -> dict[str, Callable[[], Tensor]]:
 
     found: dict[str, Callable[[], Tensor]] = {}
     for path in sorted(Path(folder).glob("*.safetensors")):
-        stream = safe_open(path, framework="pt")
+        stream: Any = safe_open(path, framework="pt")
         found |= {name: partial(stream.get_tensor, name) for name in stream.keys()}  # noqa: SIM118
     return found
 
