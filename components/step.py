@@ -6,7 +6,6 @@ a step that was killed has no result and a step that ended is never computed aga
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,9 +30,12 @@ from components.manifests import (
     step_key,
     verify_output,
 )
+from components.meter import Meter
+from components.process import make_exit_fast, peak_memory_mib, start_s
 from components.storage import Store, open_store
 from components.storage.disk import fullest, is_full, written_path
 from components.storage.folders import file_digest
+from components.storage.timed import TimedStore
 from envs.base import JSON
 
 __all__ = [
@@ -54,6 +56,8 @@ class StepContext:
     """The step's name, with a suffix if it runs several times: `update-tool`."""
     cache: Path
     """Local folder of downloaded policies."""
+    meter: Meter
+    """Books kinds of work: `system/<name>/<kind>_s` and `<kind>_cpu_s`."""
 
 
 def run_step(
@@ -72,26 +76,29 @@ def run_step(
 
     `config` is the resolved configuration as JSON, `inputs` name -> path of a file. `extra` holds
     parameters beyond these and enters the digest. `memo=False` computes even if a result exists.
-    `system/<name>/{wall_s,cpu_s,peak_memory_mib}` are added to the metrics. Any exception prints
-    one line that begins with `error:` and rises.
+    `system/<name>/...` is added to the metrics, see `_system`. Any exception prints one line that
+    begins with `error:` and rises.
     """
+    start, meter = start_s(), Meter()
     with announcing_errors(name, run, iteration, outputs.values()):
         parsed = parse_config(config)
-        store = open_store(parsed.storage)
+        with meter.measure("storage"):
+            store = TimedStore(open_store(parsed.storage), meter)
         digests = input_digests(inputs)
         key = step_key(parsed, run, iteration, name, digests, extra)
         if memo and store.exists(key):
             return _recall(store, key, outputs)
-        context = StepContext(parsed, run, iteration, store, name, Path(parsed.storage.cache))
-        metrics = _measured(context, outputs, compute)
-        refs = {item: _output_ref(name, item, path) for item, path in outputs.items()}
-        for item, path in outputs.items():
-            store.upload_file(path, output_key(key, item))
+        cache = Path(parsed.storage.cache)
+        context = StepContext(parsed, run, iteration, store, name, cache, meter)
+        metrics = _computed(context, outputs, compute)
+        refs = _upload(context, key, outputs)
+        metrics |= _system(context, start)
         manifest = StepManifest(
             run, iteration, name, parsed.digest(), digests, dict(extra or {}), refs, metrics,
             time.time(),
         )  # fmt: skip
         store.write(key, json.dumps(asdict(manifest), indent=1, sort_keys=True).encode())
+        make_exit_fast()
         return metrics
 
 
@@ -147,31 +154,34 @@ def _recall(store: Store, key: str, outputs: Mapping[str, str]) -> dict[str, flo
     return manifest.metrics
 
 
-def _measured(
+def _computed(
     context: StepContext,
     outputs: Mapping[str, str],
     compute: Callable[[StepContext], Mapping[str, float]],
 ) -> dict[str, float]:
-    """Metrics of the step and of the process: seconds, CPU seconds, MiB (children included)."""
     for path in outputs.values():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    wall, cpu = time.perf_counter(), _cpu_s()
-    metrics = _finite(context.name, compute(context))
-    peak_kib = sum(
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    system = f"system/{context.name}"
-    return metrics | {
-        f"{system}/wall_s": time.perf_counter() - wall,
-        f"{system}/cpu_s": _cpu_s() - cpu,
-        f"{system}/peak_memory_mib": peak_kib / 1024,
-    }
+    return _finite(context.name, compute(context))
 
 
-def _cpu_s() -> float:
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+def _upload(context: StepContext, key: str, outputs: Mapping[str, str]) -> dict[str, OutputRef]:
+    """Check that all outputs are there, then upload them."""
+    refs = {item: _output_ref(context.name, item, path) for item, path in outputs.items()}
+    for item, path in outputs.items():
+        context.store.upload_file(path, output_key(key, item))
+    return refs
+
+
+def _system(context: StepContext, start: Mapping[str, float]) -> dict[str, float]:
+    """Under `system/<name>/`, children included and without the manifest's own upload:
+
+    `wall_s`, `cpu_s`; parts of them, `<kind>_s` and `<kind>_cpu_s`: `storage`, `load` (model
+    libraries and engines), `tracking`; `start_s`, `start_cpu_s` before them, if the process is
+    the step's own; `peak_memory_mib`.
+    """
+    meter = context.meter
+    parts = {**meter.totals(), **meter.kinds(), **start, "peak_memory_mib": peak_memory_mib()}
+    return {f"system/{context.name}/{name}": value for name, value in parts.items()}
 
 
 def _finite(step: str, metrics: Mapping[str, Any]) -> dict[str, float]:

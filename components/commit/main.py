@@ -90,15 +90,14 @@ def _log(step: StepContext, inputs: Mapping[str, str], state: TrainingState) -> 
     from components import tracking
 
     manifests = read_manifest(step.store, step.run, step.iteration).values()
-    return tracking.log_iteration(
-        step.config,
-        step.run,
-        step.iteration,
-        merged_metrics(manifest.metrics for manifest in manifests),
-        samples=records.read(inputs["samples"], Sample),
-        episodes=records.read(inputs["episodes"], Episode),
-        previous=state.mlflow,
-    )
+    metrics = merged_metrics(manifest.metrics for manifest in manifests)
+    samples = records.read(inputs["samples"], Sample)
+    episodes = records.read(inputs["episodes"], Episode)
+    with step.meter.measure("tracking"):
+        return tracking.log_iteration(
+            step.config, step.run, step.iteration, metrics,
+            samples=samples, episodes=episodes, previous=state.mlflow,
+        )  # fmt: skip
 
 
 def _publish(name: str, config: str, run: str, iteration: int, path: str) -> None:

@@ -21,6 +21,7 @@ from components.env_execution.rules import (
     training_tasks,
 )
 from components.policies import Team
+from components.process import without_collector
 from components.records import Candidate, Episode, Scored, Turn
 from components.rollout.play import Played, answer, play
 from envs.base import Environment, Split
@@ -120,12 +121,14 @@ def is_due(step: "StepContext") -> bool:
 
 
 def benchmark_metrics(played: Played, benchmark: str, step: "StepContext") -> dict[str, float]:
-    """`evaluation/<benchmark>/...`, and every role's mean reward below it."""
+    """`evaluation/<benchmark>/...`: success, turns, tokens, seconds, every role's mean reward."""
     prefix = f"evaluation/{benchmark}"
     rewards = {
         f"{prefix}/{role}/reward/mean": mean for role, mean in role_rewards(played.scored).items()
     }
-    return episode_metrics(played.episodes, prefix, step.config.evaluation.confidence) | rewards
+    timings = {f"{prefix}/{name}": value for name, value in played.timings.items()}
+    outcome = episode_metrics(played.episodes, prefix, step.config.evaluation.confidence)
+    return outcome | rewards | timings
 
 
 @contextmanager
@@ -133,7 +136,8 @@ def engine_for(step: "StepContext", team: Team) -> Iterator[Engine]:
     """The configured engine with the team's policies; closed at the end, also after an error."""
     from components.rollout.engines import open_engine
 
-    engine = open_engine(step.config.rollout, team, step.store, step.cache)
+    with step.meter.measure("load"), without_collector():
+        engine = open_engine(step.config.rollout, team, step.store, step.cache)
     try:
         yield engine
     finally:

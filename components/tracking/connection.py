@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from components.errors import TrackingError
+from components.process import without_collector
 from components.settings import TrackingConfig
 
 DEFAULT_URI = "sqlite:///build/mlflow.db"
@@ -51,11 +52,12 @@ def open_client(settings: TrackingConfig) -> Any:
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     uri = tracking_uri(settings)
-    from mlflow.client import MlflowClient
+    with without_collector():
+        from mlflow.client import MlflowClient
 
     for name in ("alembic", "mlflow.store.db.utils"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    with translated(uri, "open"):
+    with translated(uri, "open"), without_collector():
         if uri.startswith("sqlite:///"):
             create_database(Path(uri.removeprefix("sqlite:///")).absolute())
         return MlflowClient(tracking_uri=uri, registry_uri=uri)

@@ -15,7 +15,17 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from components.errors import RolewiseError
+from components.process import without_collector
 from components.update.job import Job
+
+
+def import_libraries(num_processes: int) -> None:
+    """Import what jobs need, if they will run in this process or in forks of it."""
+    if num_processes == 1:
+        with without_collector():
+            from components.update import process
+
+            process.import_libraries()
 
 
 def run_jobs(jobs: Sequence[Job], num_processes: int) -> None:
@@ -52,9 +62,9 @@ def _may_fork() -> bool:
 
 def _side_by_side(jobs: Sequence[Job], workers: int) -> None:
     """One fork per job, one thread each; a job's bytes do not depend on its neighbours."""
-    from components.update.process import import_libraries, run_job
+    from components.update.process import run_job
 
-    import_libraries()
+    import_libraries(1)
     with ProcessPoolExecutor(workers, get_context("fork")) as pool:
         running = {job.policy: pool.submit(run_job, job) for job in jobs}
         for policy, future in running.items():

@@ -18,7 +18,7 @@ from components.seeds import derive_seed
 from components.state import TrainingState, load_state
 from components.step import StepContext, input_digests, run_step, step_key
 from components.update.job import Job
-from components.update.launch import run_jobs
+from components.update.launch import import_libraries, run_jobs
 from components.update.samples import of_policy
 
 
@@ -113,6 +113,9 @@ def _update_all(
             for name in names
             if live[name]
         }
+        if jobs:
+            with context.meter.measure("load"):
+                import_libraries(context.config.update.num_processes)
         run_jobs(list(jobs.values()), context.config.update.num_processes)
         return {
             name: _upload(context, state, jobs[name]) if live[name] else _unchanged(state, name)

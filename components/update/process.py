@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from components.meter import Meter
+from components.process import without_collector
 from components.update.deepspeed_engine import TrainingEngine, launcher_variables
 from components.update.folders import export_model, load_model, weights_change
 from components.update.imitate import imitate
@@ -12,6 +14,8 @@ from components.update.reinforce import Reinforce
 
 def run_job(job: Job) -> None:
     """Train one policy and leave `policy/`, `optimizer/` and `metrics.json` in the job's folder.
+
+    The metrics hold the seconds of `load` (model, engine, optimiser state) and of `train`.
 
     Demonstrations leave no optimiser state: reinforcement begins with a fresh one.
     """
@@ -28,19 +32,25 @@ def import_libraries() -> None:
 
 
 def _train(job: Job) -> None:
-    engine = TrainingEngine(load_model(job.folder, job.base, job.settings.dtype), job.settings)
+    meter = Meter()
+    with meter.measure("load"), without_collector():
+        model = load_model(job.folder, job.base, job.settings.dtype)
+        engine = TrainingEngine(model, job.settings)
     try:
         if job.optimizer is not None:
-            engine.load_optimizer(Path(job.optimizer))
+            with meter.measure("load"):
+                engine.load_optimizer(Path(job.optimizer))
         reinforced = job.kind == "reinforce"
-        found = Reinforce(job, engine).run() if reinforced else imitate(job, engine)
+        with meter.measure("train"):
+            found = Reinforce(job, engine).run() if reinforced else imitate(job, engine)
         weights = engine.weights()
         if engine.rank == 0:
             export_model(engine.module, weights, job.folder, job.policy_out)
         if reinforced:
             engine.save_optimizer(job.optimizer_out)
         if engine.rank == 0:
-            job.save_metrics(found | weights_change(job.folder, job.policy_out))
+            found = {**found, **weights_change(job.folder, job.policy_out), **meter.kinds()}
+            job.save_metrics(found)
     finally:
         engine.close()
 

@@ -1,5 +1,6 @@
 """A step runs once: what decides its result, what is checked, and what survives a kill."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -104,10 +105,36 @@ def test_another_configuration_is_a_miss_but_more_iterations_are_not(file_step: 
 
 def test_the_process_is_measured(file_step: Doubling) -> None:
     metrics = file_step(name="double-tool")
+    system = measured(metrics, "double-tool")
     assert metrics["double/result"] == 2.0
-    assert metrics["system/double-tool/wall_s"] > 0
-    assert metrics["system/double-tool/cpu_s"] >= 0
-    assert 1 < metrics["system/double-tool/peak_memory_mib"] < 100_000
+    assert set(system) == {"wall_s", "cpu_s", "storage_s", "storage_cpu_s", "peak_memory_mib"}
+    assert 0 < system["storage_s"] < system["wall_s"]
+    assert 0 < system["storage_cpu_s"] < system["cpu_s"]
+    assert 1 < system["peak_memory_mib"] < 100_000
+
+
+def test_kinds_of_work_are_told_apart(file_step: Doubling) -> None:
+    """A download inside the load of an engine is storage."""
+
+    def compute(step: StepContext) -> Mapping[str, float]:
+        with step.meter.measure("load"):
+            step.store.write("slow", b"x" * 2**24)
+        file_step.output.write_text("6")
+        return {}
+
+    system = measured(_run(file_step, compute), "double")
+    assert 0 < system["load_s"] < system["storage_s"]
+
+
+def test_a_step_in_a_process_of_its_own_has_a_start(
+    file_step: Doubling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_KFP_RUNTIME", "true")
+    system = measured(file_step(), "double")
+    gc.unfreeze()
+    assert system["start_s"] > 0 and system["start_cpu_s"] > 0
+    stored = read_manifest(open_store(file_step.settings), "r", 1)["double"].metrics
+    assert measured(stored, "double") == system
 
 
 def test_the_context_is_complete(file_step: Doubling) -> None:
@@ -256,6 +283,16 @@ def test_a_step_starts_without_libraries_it_does_not_need() -> None:
     command = [sys.executable, "-c", script]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert not {"boto3", "mlflow", "torch", "pyarrow", "pandas", "kfp"} & set(result.stdout.split())
+
+
+def measured(metrics: Mapping[str, float], step: str) -> dict[str, float]:
+    """What stands below `system/<step>/`."""
+    prefix = f"system/{step}/"
+    return {
+        name.removeprefix(prefix): value
+        for name, value in metrics.items()
+        if name.startswith(prefix)
+    }
 
 
 def _run(step: Doubling, compute: Any) -> Mapping[str, float]:

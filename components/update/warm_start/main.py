@@ -15,7 +15,7 @@ from components.seeds import derive_seed
 from components.settings import UpdateConfig, WarmStartConfig
 from components.step import StepContext, run_step
 from components.update.job import Job
-from components.update.launch import run_jobs
+from components.update.launch import import_libraries, run_jobs
 from components.update.warm_start.demonstrations import Demonstration, demonstrate
 from envs.registry import make_environment
 
@@ -36,6 +36,8 @@ def warm_start(
         refs = {name: PolicyRef.from_json(value) for name, value in content.items()}
         with TemporaryDirectory(prefix="rolewise-warm-start-") as scratch:
             jobs = _jobs(context, context.config.warm_start, refs, Path(scratch))
+            with context.meter.measure("load"):
+                import_libraries(context.config.update.num_processes)
             run_jobs(jobs, context.config.update.num_processes)
             for job in jobs:
                 refs[job.policy] = _upload(context, refs[job.policy], job)

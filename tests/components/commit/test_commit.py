@@ -14,7 +14,7 @@ from components.commit.main import commit, commit_initial
 from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError, PolicyError, RecordError, StorageError
 from components.load_state.main import load_state
-from components.manifests import step_key
+from components.manifests import read_manifest, step_key
 from components.policies import FolderRef
 from components.records import Episode, Sample
 from components.settings import StorageConfig
@@ -115,6 +115,8 @@ def test_all_steps_metrics_are_logged(run: Run, tracking: Tracking) -> None:
     (logged,) = tracking.logged
     assert logged["update/tool/loss"] == logged["update/plan/loss"] == 0.5
     assert {"system/update-tool/wall_s", "system/load_state/cpu_s"} <= set(logged)
+    committed = read_manifest(run.store, "r", 1)["commit"].metrics
+    assert 0 < committed["system/commit/tracking_s"] < committed["system/commit/wall_s"]
 
 
 def test_again_it_changes_nothing_and_logs_nothing(run: Run, tracking: Tracking) -> None:

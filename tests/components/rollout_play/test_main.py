@@ -164,6 +164,9 @@ def test_rollout_metrics_have_their_names(tmp_path: Path, engines: Engines) -> N
     assert metrics["rollout/train/turns/mean"] == 2.0
     for name in ("success", "success_low", "success_high", "turns/mean", "num_tasks"):
         assert f"evaluation/validation/{name}" in metrics
+    for name in ("num_tokens", "tokens_per_s", "generate_s", "environment_s"):
+        assert metrics[f"evaluation/validation/{name}"] > 0
+    assert metrics["system/rollout/load_s"] > 0
 
 
 def test_roles_that_the_environment_lacks_are_named(

@@ -80,6 +80,7 @@ def test_a_resume_in_a_fresh_process_is_bit_equal_and_bytes_repeat(
     found = load_file(resumed.policy_out / "model.safetensors")
     assert found and all((straight[name] == value).all() for name, value in found.items())
     assert resumed.metrics()["learning_rate"] == metrics["learning_rate"] == pytest.approx(1e-2)
+    assert all(resumed.metrics()[name] > 0 for name in ("load_s", "load_cpu_s", "train_s"))
     fresh = make_job(later, "fresh", settings=settings, folder=str(first.policy_out))
     run_job(fresh)
     other = load_file(fresh.policy_out / "model.safetensors")
