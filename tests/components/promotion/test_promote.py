@@ -21,10 +21,9 @@ from components.storage import open_store
 from components.tracking import log_iteration, registry
 from components.tracking.connection import open_client
 from tests.components.promotion.reports import BAD, GOOD, make_report, write_inputs
-from tests.components.tracking.stores import MLFLOW_WARNINGS, Tracked, points
+from tests.components.tracking.stores import Tracked, points
 from tests.doubles.teams import make_state
 
-pytestmark = pytest.mark.filterwarnings(*MLFLOW_WARNINGS)
 MODELS = ("traced.A", "traced.B", "traced")
 
 

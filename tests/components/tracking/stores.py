@@ -12,8 +12,6 @@ from components.settings import TrackingConfig
 from components.tracking.connection import open_client
 from tests.doubles.teams import make_config
 
-MLFLOW_WARNINGS = ("ignore:The ``noload`` loader strategy",)
-"""Of MLflow's own code under the newest SQLAlchemy."""
 Tracked = Callable[..., ExperimentConfig]
 
 

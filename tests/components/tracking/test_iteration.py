@@ -11,9 +11,8 @@ from components.config import ExperimentConfig
 from components.errors import TrackingError
 from components.tracking import log_iteration, runs
 from components.tracking.connection import open_client, tracking_uri
-from tests.components.tracking.stores import MLFLOW_WARNINGS, Tracked, points
+from tests.components.tracking.stores import Tracked, points
 
-pytestmark = pytest.mark.filterwarnings(*MLFLOW_WARNINGS)
 METRICS = {"rollout/A/reward/mean": 0.5, "system/rollout/wall_s": 3.0}
 
 

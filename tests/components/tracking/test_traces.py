@@ -11,9 +11,7 @@ from components.tracking.connection import open_client
 from components.tracking.traces import choose, turns_of
 from envs.base import Status
 from tests.components.tracking.episodes import K, make_tables, make_turn
-from tests.components.tracking.stores import MLFLOW_WARNINGS, Tracked
-
-pytestmark = pytest.mark.filterwarnings(*MLFLOW_WARNINGS)
+from tests.components.tracking.stores import Tracked
 
 
 def log(config: Any, solved: list[bool]) -> list[Any]:
