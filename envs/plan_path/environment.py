@@ -69,7 +69,7 @@ class PlanPath:
         return PlanPathState(grid, instance.goal, instance.start)
 
     def observe(self, state: PlanPathState, role: str) -> list[Message]:
-        """One user message with all that the role may see."""
+        """A user message with all that the role may see, after a worked example if there is one."""
         self._check_role(role)
         return prompts.observe(self.options, state, role)
 

@@ -64,11 +64,20 @@ class PlanPathOptions(Options):
     """moves: the tool proposes actions. search: it writes a one-line program."""
     prompt_style: Literal["paper", "compact"] = "paper"
     """paper: for an instruct model. compact: a closed set of words, for tiny models."""
+    worked_example: bool = False
+    """Paper style: a small grid with its answer comes first, as an earlier exchange, and the answer
+    alone is asked for. For instruct models that are too small to follow the format otherwise."""
     max_words: Annotated[int, Field(ge=1)] | None = None
     """Compact answers longer than this are malformed; None: half of the cells plus one, and enough
     to name all walls. A model that may write one token more than this gains nothing by never
     ending its answer."""
     demonstrations: DemonstrationOptions = DemonstrationOptions()
+
+    @model_validator(mode="after")
+    def _example_has_a_style(self) -> "PlanPathOptions":
+        if self.worked_example and self.prompt_style == "compact":
+            raise ValueError("worked_example needs prompt_style paper, got compact")
+        return self
 
     @model_validator(mode="after")
     def _instances_exist(self) -> "PlanPathOptions":

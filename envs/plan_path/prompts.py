@@ -1,28 +1,31 @@
 """What the roles read, in two styles, and how an answer is written in each.
 
-paper: instructions for an instruct model. compact: a closed set of words for tiny models, one
-word per cell: `walls a1 b3 goal f6 at b2`, and for the planner of a team the tool's result,
-`route b3 b4 hit` (`route none error` where there is none).
+paper: instructions for an instruct model; with `worked_example` a small grid is asked about and
+answered first, as an earlier exchange, and no thoughts are asked for. compact: a closed set of
+words for tiny models, one word per cell: `walls a1 b3 goal f6 at b2`, and for the planner of a
+team the tool's result, `route b3 b4 hit` (`route none error` where there is none).
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 from envs.base import Message
-from envs.plan_path.grid import DIRECTIONS, Cell, Grid, board, members
+from envs.plan_path.grid import DIRECTIONS, Cell, Grid, board, members, parse_rows, shortest_path
 from envs.plan_path.options import PlanPathOptions
-from envs.plan_path.state import PlanPathState
+from envs.plan_path.state import PlanPathState, Proposal
 from envs.plan_path.walk import Language, Walk, Word, as_words
 
 MAX_QUOTED = 2_000
 """Characters of the tool's text that the planner reads (its end)."""
 KEYWORDS = ("walls", "goal", "at", "route", "none", "path", "avoid", *(word.value for word in Word))
 
-_INTRO = """\
+_RULES = """\
 You are the {role} that helps an agent walk through a grid. `.` is a free cell, `#` is a wall. A \
 cell is named by its column's letter and its row's number, so b3 is in the second column and the \
 third row from the top. One step leads to the next cell up (U), down (D), left (L) or right (R); \
 walls and the edge cannot be passed.
-
+"""
+_SCENE = """
 {grid}
 
 The agent stands on {position}. The goal is {goal}.
@@ -48,6 +51,13 @@ Think briefly, then end with the list of moves in square brackets, such as [U, R
 Think briefly, then end with the cells to step on in order, in square brackets, without the cell \
 where the agent stands, such as [b2, b3, c3].""",
 }
+_FORMAT_ONLY = {
+    "moves": """
+Answer with the list of moves (U, D, L or R) in square brackets, and nothing else.""",
+    "cells": """
+Answer with the cells to step on in order, in square brackets, without the cell where the agent \
+stands, and nothing else.""",
+}
 _OUTCOME = {
     Word.OK: "ok: it reaches the goal",
     Word.SHORT: "short: it ends before the goal",
@@ -57,9 +67,18 @@ _OUTCOME = {
 
 
 def observe(options: PlanPathOptions, state: PlanPathState, role: str) -> list[Message]:
-    """The prompt of `role`: one user message."""
-    write = _compact if options.prompt_style == "compact" else _paper
-    return [{"role": "user", "content": write(options, state, role)}]
+    """The prompt of `role`: a user message, after a worked example if there is one."""
+    if options.prompt_style == "compact":
+        return [{"role": "user", "content": _compact(options, state, role)}]
+    rules = _RULES.format(role=role)
+    if not options.worked_example:
+        return [{"role": "user", "content": rules + _paper(options, state, role)}]
+    example = _example_state(options, role)
+    return [
+        {"role": "user", "content": rules + _paper(options, example, role)},
+        {"role": "assistant", "content": _example_answer(options, example, role)},
+        {"role": "user", "content": "Now another grid.\n" + _paper(options, state, role)},
+    ]
 
 
 def answer(words: list[str], compact: bool) -> str:
@@ -103,18 +122,42 @@ def _route(state: PlanPathState, walk: Walk | None, language: Language, separato
 
 
 def _paper(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
+    """The scene and what to write, after the rules."""
     names = state.grid.board.names
     position = names[state.position]
-    intro = _INTRO.format(
-        role=role, grid=_picture(state.grid), position=position, goal=names[state.goal]
-    )
-    parts = [intro, _last(state)]
+    scene = _SCENE.format(grid=_picture(state.grid), position=position, goal=names[state.goal])
+    parts = [scene, _last(state)]
     if role == "tool" and options.tool == "search":
         return "".join([*parts, _PROGRAM.format(position=position)])
     if role == "planner" and options.roles == "team":
         parts.append(_tool(options, state))
     parts.append(_ROUTE if role == "tool" else _DECIDE)
-    return "".join([*parts, _FORMAT[options.action_language]])
+    written = _FORMAT_ONLY if options.worked_example else _FORMAT
+    return "".join([*parts, written[options.action_language]])
+
+
+def _example_state(options: PlanPathOptions, role: str) -> PlanPathState:
+    """A small grid; the planner of a team sees that the tool's route reaches the goal."""
+    state = PlanPathState(parse_rows([".#.", "...", "#.."]), goal=8, position=0)
+    if role == "tool" or options.roles == "planner":
+        return state
+    text = _example_answer(options, state, "tool")
+    return replace(state, proposal=Proposal(text, Walk(_shortest(state), 4, Word.OK)))
+
+
+def _example_answer(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
+    grid, names = state.grid, state.grid.board.names
+    if role == "tool" and options.tool == "search":
+        walls = [names[cell] for cell in members(grid.walls)]
+        return " ".join(["path", names[state.position], names[state.goal], "avoid", *walls])
+    words = as_words(grid, state.position, _shortest(state), options.action_language)
+    return answer(words, compact=False)
+
+
+def _shortest(state: PlanPathState) -> tuple[Cell, ...]:
+    grid = state.grid
+    path = shortest_path(grid.height, grid.width, grid.walls, state.position, state.goal)
+    return path or ()
 
 
 @lru_cache(maxsize=8192)

@@ -245,3 +245,31 @@ def test_the_quickstarts_demonstrations_are_poor_and_short():
     assert 0.2 < solved / 300 < 0.45
     assert max(prompt for prompt, _ in lengths) <= 40
     assert max(answer for _, answer in lengths) <= 19
+
+
+@pytest.mark.parametrize(
+    ("options", "role", "written"),
+    [
+        ({}, "tool", "[D, R, D, R]"),
+        ({}, "planner", "[D, R, D, R]"),
+        ({"action_language": "cells"}, "planner", "[a2, b2, b3, c3]"),
+        ({"tool": "search"}, "tool", "path a1 c3 avoid b1 a3"),
+        ({"roles": "planner"}, "planner", "[D, R, D, R]"),
+    ],
+)
+def test_a_worked_example_is_an_earlier_exchange_whose_answer_is_right(options, role, written):
+    env, state = begin(CORNER, (0, 0), (2, 2), worked_example=True, **options)
+    asked, answered, prompt = env.observe(state, role)
+    assert [m["role"] for m in (asked, answered, prompt)] == ["user", "assistant", "user"]
+    assert answered["content"] == written
+    assert f"You are the {role}" in asked["content"] and "You are" not in prompt["content"]
+    assert "Think" not in asked["content"] + prompt["content"]
+    assert (" 2 . # ." in prompt["content"]) and (" 1 . # ." in asked["content"])
+    example = env.reset(make_task(".#.\n...\n#..", (0, 0), (2, 2)))
+    solved = env.step(example, role, written).rewards
+    assert max(solved.team, solved.local.get("route", 0.0)) == 1.0
+
+
+def test_a_compact_prompt_has_no_worked_example():
+    with pytest.raises(ValueError, match="worked_example needs prompt_style paper"):
+        make_env(prompt_style="compact", worked_example=True)
