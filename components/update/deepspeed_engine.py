@@ -8,7 +8,7 @@ never meets bfloat16 (refused by the settings); the launcher's variables are set
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,10 @@ class TrainingEngine:
 
     def save_optimizer(self, folder: Path) -> None:
         """Write the optimiser state, master weights included; every rank must call it."""
-        self._engine.save_checkpoint(str(folder), tag=_TAG, exclude_frozen_parameters=self._adapter)
+        with _without_frozen(self.module) if self._adapter else nullcontext():
+            self._engine.save_checkpoint(
+                str(folder), tag=_TAG, exclude_frozen_parameters=self._adapter
+            )
         if self.rank == 0:
             for script in folder.glob("zero_to_*.py"):  # converters that nobody here runs
                 script.unlink()
@@ -161,6 +164,24 @@ class TrainingEngine:
             return None
         gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
         return torch.nn.utils.get_total_norm(gradients)
+
+
+@contextmanager
+def _without_frozen(module: Any) -> Iterator[None]:
+    """Frozen weights stay out of state dicts. DeepSpeed leaves them out under one name each, so
+    an output layer tied to the embedding would be stored with every adapter."""
+    parameters = module.named_parameters(remove_duplicate=False)
+    frozen = {name for name, value in parameters if not value.requires_grad}
+
+    def drop(_module: Any, state: dict[str, Any], _prefix: str, _metadata: Any) -> None:
+        for name in frozen.intersection(state):
+            del state[name]
+
+    handle = module.register_state_dict_post_hook(drop)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 def _deepspeed_config(settings: UpdateConfig) -> dict[str, Any]:
