@@ -62,3 +62,10 @@ def test_another_schema_version_is_refused(file_store: Store) -> None:
     file_store.write("m/manifest.json", json.dumps(manifest).encode())
     with pytest.raises(StorageError, match="m/manifest.json: schema_version 99, expected 1"):
         load_manifest(file_store, "m/manifest.json")
+
+
+@pytest.mark.parametrize("data", [b'{"run": "r', b"[]", b'{"schema_version": 1}'])
+def test_a_damaged_manifest_is_named(store: Store, data: bytes) -> None:
+    store.write("a/manifest.json", data)
+    with pytest.raises(StorageError, match="a/manifest.json: no manifest of a step .*; delete it"):
+        load_manifest(store, "a/manifest.json")

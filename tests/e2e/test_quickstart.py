@@ -123,7 +123,9 @@ def test_processes_give_the_same_weights(place: Workplace, reference: str) -> No
     assert place.weights("e2e-local") == place.weights("e2e-reference")
 
 
-def test_a_killed_run_goes_on_to_the_same_weights(place: Workplace, reference: str) -> None:
+def test_fault_11_a_killed_run_goes_on_to_the_same_weights(
+    place: Workplace, reference: str
+) -> None:
     moment = random.SystemRandom().randint(1, 11), random.SystemRandom().uniform(0.0, 1.5)
     words = ("run", "--name", "e2e-killed", "--runner", "inprocess")
     kill_after(place.command(*words), *moment)

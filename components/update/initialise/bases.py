@@ -72,14 +72,20 @@ def check_base(name: str, uri: str, folder: Path) -> None:
     for file in ("config.json", "tokenizer.json"):
         if file not in found:
             raise PolicyError(f"policy {name}: base {uri} has no {file}, got {found}")
-    settings = _json(folder / "tokenizer_config.json")
+    try:
+        settings = _json(folder / "tokenizer_config.json")
+        limit = _json(folder / "config.json").get("vocab_size", 0)
+        size = _tokenizer_size(folder / "tokenizer.json")
+        for file in found:
+            if file.endswith(".safetensors"):
+                _check_weights(folder / file)
+    except _Damaged as error:
+        raise PolicyError(f"policy {name}: base {uri} has a damaged {error}") from error
     if "chat_template.jinja" not in found and not settings.get("chat_template"):
         raise PolicyError(
             f"policy {name}: tokenizer of base {uri} has no chat template, expected "
             "chat_template.jinja or `chat_template` in tokenizer_config.json (an instruct model)"
         )
-    limit = _json(folder / "config.json").get("vocab_size", 0)
-    size = _tokenizer_size(folder / "tokenizer.json")
     if size > limit:
         raise PolicyError(
             f"policy {name}: tokenizer of base {uri} has {size} tokens, expected at most the "
@@ -87,16 +93,59 @@ def check_base(name: str, uri: str, folder: Path) -> None:
         )
 
 
+def check_language(name: str, uri: str, folder: Path, prompts: Sequence[str]) -> None:
+    """Raise PolicyError if the tokenizer refuses a prompt: it knows words only, and not these."""
+    tokenizer = _tokenizer(folder / "tokenizer.json")
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    for prompt in prompts:
+        try:
+            tokenizer.encode(prompt)
+        except Exception as error:  # the library raises nothing narrower
+            unknown = sorted({word for word in prompt.split() if word not in vocabulary})[:5]
+            raise PolicyError(
+                f"policy {name}: tokenizer of base {uri} refuses the environment's prompts: "
+                f"words outside its vocabulary: {unknown}"
+            ) from error
+
+
+class _Damaged(Exception):
+    """File and reason."""
+
+
 def _tokenizer_size(path: Path) -> int:
     """One more than the largest token id."""
+    return int(max(_tokenizer(path).get_vocab(with_added_tokens=True).values())) + 1
+
+
+def _tokenizer(path: Path) -> Any:
     from tokenizers import Tokenizer
 
-    return max(Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=True).values()) + 1
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise _Damaged(f"{path.name}: {' '.join(str(error).split())}") from error
 
 
 def _json(path: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """The object in a file; empty if there is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except ValueError as error:
+        raise _Damaged(f"{path.name}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise _Damaged(f"{path.name}: expected an object, got {type(value).__name__}")
     return value
+
+
+def _check_weights(path: Path) -> None:
+    """The header is whole and the file as long as it says; the numbers are not read."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np"):
+            pass
+    except (SafetensorError, OSError) as error:
+        raise _Damaged(f"{path.name}: {' '.join(str(error).split())}") from error
 
 
 def _from_store(uri: str, scratch: Path, storage: StorageConfig) -> Path:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from components.config import ExperimentConfig
 from components.errors import ConfigError, PolicyError
 from components.policies import FolderRef, PolicyRef
 from components.seeds import derive_seed
 from components.settings import EnvConfig, LoraConfig, PolicyConfig
 from components.step import StepContext, run_step
-from components.update.initialise.bases import discard, materialise
-from envs.base import HasLexicon
+from components.update.initialise.bases import check_language, discard, materialise
+from envs.base import Environment, HasLexicon, Split
 from envs.registry import make_environment
 
 
@@ -68,6 +69,8 @@ def _upload_base(context: StepContext, name: str, policy: PolicyConfig) -> tuple
         storage=config.storage,
         cache=context.cache,
     )
+    if policy.init is None:
+        check_language(name, policy.base, folder, first_prompts(config, name))
     return folder, context.store.upload_folder(folder)
 
 
@@ -96,15 +99,31 @@ def _upload_adapter(context: StepContext, name: str, base: Path, lora: LoraConfi
         return context.store.upload_folder(folder)
 
 
+def first_prompts(config: ExperimentConfig, policy: str) -> list[str]:
+    """What the policy's roles are shown at the start of the first training task."""
+    env = _environment(config.env)
+    roles = [role for role, played_by in config.roles.items() if played_by == policy]
+    return [
+        message["content"]
+        for task in env.tasks(Split.TRAIN, config.seed, 0, 1)
+        for role in roles
+        for message in env.observe(env.reset(task), role)
+    ]
+
+
 def lexicon_of(env: EnvConfig) -> Sequence[str]:
     """The words of the environment's language. ConfigError if it has no closed lexicon."""
-    try:
-        environment = make_environment(env.name, env.options, env.reward)
-    except ValueError as error:
-        raise ConfigError(f"env: {error}") from error
+    environment = _environment(env)
     if not isinstance(environment, HasLexicon):
         raise ConfigError(
             f"env.name is {env.name!r}: it has no lexicon, so base `init://` has no language; "
             "expected a pretrained base (pkg://, hf://, file://, s3://)"
         )
     return environment.lexicon()
+
+
+def _environment(env: EnvConfig) -> Environment:
+    try:
+        return make_environment(env.name, env.options, env.reward)
+    except ValueError as error:
+        raise ConfigError(f"env: {error}") from error

@@ -94,7 +94,7 @@ def test_a_coarser_key_is_impure_and_not_refused():
     ]
 
 
-def test_a_coarser_key_never_excuses_another_sampler():
+def test_fault_5_a_coarser_key_never_excuses_another_sampler():
     (line,) = certify(pair(temperature=1.5), TASK_ONLY)["violations"]
     assert line.endswith("mixes sampling settings")
 

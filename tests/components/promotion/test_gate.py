@@ -116,3 +116,15 @@ def test_other_schema_version_is_refused(config: ExperimentConfig) -> None:
     report = make_report(config, make_state(config, 3)) | {"schema_version": 2}
     with pytest.raises(RecordError, match="schema_version 2, expected 1"):
         read_evidence(report)
+
+
+def test_fault_7_the_test_split_never_chooses(config: ExperimentConfig) -> None:
+    """Whatever was solved of the test split, the evidence is the same; also without any of it."""
+    state = make_state(config, 3)
+    report = make_report(config, state, GOOD, BAD)
+    other = make_report(config, state, BAD, BAD)["benchmarks"]["test"]
+    benchmarks = {name: item for name, item in report["benchmarks"].items() if name != "test"}
+    assert report["benchmarks"]["test"] != other
+    expected = read_evidence(report)
+    assert read_evidence(report | {"benchmarks": {**benchmarks, "test": other}}) == expected
+    assert read_evidence(report | {"benchmarks": benchmarks}) == expected

@@ -47,7 +47,7 @@ def oracle_logprobs(world: World, ref: PolicyRef, answer: Completion, sampling: 
     ],
     ids=["plain", "top_k", "top_p", "greedy"],
 )
-def test_logprobs_are_those_of_the_sampled_distribution(
+def test_fault_5_logprobs_are_those_of_the_sampled_distribution(
     engine: Any, world: World, sampling: Sampling
 ) -> None:
     answers = engine.generate(make_requests(["planner", "tool"], 3, 2), 2, sampling)

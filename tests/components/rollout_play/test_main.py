@@ -111,7 +111,7 @@ def test_a_committed_step_is_not_played_again(tmp_path: Path, engines: Engines) 
     assert second == first
 
 
-def test_rollout_continues_the_training_stream_and_pins_versions(
+def test_fault_11_rollout_continues_the_training_stream_and_pins_versions(
     tmp_path: Path, engines: Engines
 ) -> None:
     config = tracer_config(tmp_path)

@@ -127,7 +127,7 @@ def test_rule_3_stage_0_in_bfloat16_is_refused() -> None:
         UpdateConfig(zero_stage=0, dtype="bfloat16")
 
 
-def test_a_sample_of_temperature_two_trains_the_tempered_policy(
+def test_fault_5_a_sample_of_temperature_two_trains_the_tempered_policy(
     folder: Path, make_job: Callable[..., Job]
 ) -> None:
     """The old log-probs of the rows are those of softmax(logits / 2): no mismatch, ratio 1."""

@@ -20,7 +20,7 @@ def test_weight_zero_is_left_out_and_tokens_are_flat(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("reward", [None, float("nan")])
-def test_a_reward_that_is_no_number_is_refused(folder: Path, reward: float | None) -> None:
+def test_fault_6_a_reward_that_is_no_number_is_refused(folder: Path, reward: float | None) -> None:
     table = to_table(Sample, make_rows(folder, 1, 2, reward=reward))
     with pytest.raises(RecordError, match="task t0, turn 0, tool, candidate 0: reward is"):
         trainable_samples(table, REF.tag)

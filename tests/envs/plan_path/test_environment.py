@@ -106,7 +106,7 @@ def test_walking_stops_at_the_goal_and_at_the_first_illegal_action():
 
 
 @pytest.mark.parametrize("language", ["moves", "cells"])
-def test_bumping_into_walls_never_pays(language):
+def test_fault_8_bumping_into_walls_never_pays(language):
     answers = {"moves": ("U", "L", "D R", "D R R"), "cells": ("a1", "b2", "c3", "a2 b2", "a2 a2")}
     env, state = begin(CORNER, (0, 0), (0, 2), action_language=language, **ALONE)
     for text in answers[language]:
@@ -115,7 +115,7 @@ def test_bumping_into_walls_never_pays(language):
 
 
 @pytest.mark.parametrize("reward", ["dense", "outcome"])
-def test_standing_still_and_walking_in_loops_never_pay(reward):
+def test_fault_8_standing_still_and_walking_in_loops_never_pay(reward):
     env, state = begin("....\n....\n....", (0, 0), (2, 3), reward, **ALONE)
     loops = [
         "R L",
@@ -140,7 +140,7 @@ def test_standing_still_and_walking_in_loops_never_pay(reward):
         assert total <= 1e-9, loop
 
 
-def test_no_success_without_the_goal():
+def test_fault_8_no_success_without_the_goal():
     env, state = begin(CORNER, (0, 0), (2, 2), **ALONE)
     for text in ("R", "D", "U", "") * 10:
         result = env.step(state, "planner", text)

@@ -15,7 +15,7 @@ from tests.envs.plan_path.drawings import QUICKSTART, make_env, plain_distance
 
 
 @pytest.mark.parametrize("split", Split)
-def test_instances_are_as_the_options_say(split):
+def test_fault_7_instances_are_as_the_options_say(split):
     tasks = make_env(**QUICKSTART).tasks(split, 4, 0, 60)
     detours = 0
     for task in tasks:
@@ -39,7 +39,7 @@ def test_wall_fraction_is_rounded_to_a_number():
     assert PlanPathOptions(num_walls=3).walls == 3
 
 
-def test_splits_are_disjoint_and_streams_hold_no_instance_twice():
+def test_fault_7_splits_are_disjoint_and_streams_hold_no_instance_twice():
     env = make_env(height=4, width=4, num_walls=4)
     contents = {}
     for split in Split:
