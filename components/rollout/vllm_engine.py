@@ -28,7 +28,7 @@ from components.rollout.answers import (
     speakers_by_policy,
 )
 from components.rollout.deployments import Deployment, Folders, adapter_rank, deploy
-from components.rollout.vllm_weights import fits, shut_down, swap_weights
+from components.rollout.vllm_weights import fits, multiply_by_adapter, shut_down, swap_weights
 from components.settings import RolloutConfig
 
 MAX_SEQUENCES = 256
@@ -239,6 +239,7 @@ def _open_model(speaker: Speaker, settings: RolloutConfig, num_models: int) -> A
 def _cpu_options(speaker: Speaker, settings: RolloutConfig) -> dict[str, Any]:
     """Small pages, so that short prompts hit the prefix cache; no chunked prefill, which does not
     go with seeds per request on CPUs."""
+    multiply_by_adapter()
     return {
         "enforce_eager": True,
         "kv_cache_memory_bytes": settings.kv_cache_mib << 20,
