@@ -1,7 +1,7 @@
 """Prints the tree of README.md: every source file with the first sentence of its docstring.
 
-    python docs/tree.py          # print it
-    python docs/tree.py --write  # put it into README.md
+python docs/tree.py          # print it
+python docs/tree.py --write  # put it into README.md
 """
 
 import ast
