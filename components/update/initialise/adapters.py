@@ -47,6 +47,8 @@ def _save(folder: Path, weights: dict[str, Any], config: Any) -> None:
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(config.target_modules, set):  # written in an order that differs by process
+        config.target_modules = sorted(config.target_modules)
     config.base_model_name_or_path = None
     config.inference_mode = True
     config.save_pretrained(str(folder))
