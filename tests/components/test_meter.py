@@ -28,7 +28,7 @@ def test_what_is_inside_is_taken_out_of_what_is_around() -> None:
     kinds, totals = meter.kinds(), meter.totals()
     assert set(kinds) == {"load_s", "load_cpu_s", "storage_s", "storage_cpu_s"}
     assert kinds["storage_s"] >= 0.4 > kinds["storage_cpu_s"]
-    assert 0.05 <= kinds["load_cpu_s"] <= kinds["load_s"]
+    assert 0.05 <= kinds["load_cpu_s"] <= kinds["load_s"] + 0.02  # two clocks
     assert kinds["load_s"] + kinds["storage_s"] <= totals["wall_s"]
     assert totals["wall_s"] - kinds["storage_s"] - kinds["load_s"] < 0.1
 

@@ -246,7 +246,7 @@ def test_weights_whose_digest_differs(stopped: Place) -> None:
     folder = stopped.state("r", 0).policies["solo"].uri.removeprefix("file://")
     weights = Path(folder) / "model.safetensors"
     good = weights.read_bytes()
-    damage(weights, good[:-1] + b"?")
+    damage(weights, good[:-1] + bytes([good[-1] ^ 1]))
     words = rf"{weights}: sha256 expected \w{{64}}, got \w{{64}}"
     stopped.refused(STEP.format("rollout", 1) + words, 1, latest=0)
     damage(weights, good)
