@@ -11,7 +11,7 @@ ENGINE ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXPERIMENT := experiments/quickstart/config.yaml
+PYTEST ?= -n 2 --dist loadfile --durations=10
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help demo smollm2 test test-full lint bench ui lock clean env
@@ -50,10 +50,10 @@ lint: $(STAMP) ## format, style, types, import arrows
 	$(BIN)/lint-imports --no-cache
 
 test: lint ## lint and the tests (under 10 minutes on 2 cores)
-	$(BIN)/python -m pytest -q -m "not full" --durations=15
+	$(BIN)/python -m pytest -q -m "not full" $(PYTEST)
 
 test-full: $(STAMP) ## the longer checks
-	$(BIN)/python -m pytest -q -m full --durations=15
+	$(BIN)/python -m pytest -q -m full $(PYTEST)
 
 bench: $(STAMP) ## speed and memory as ratios, into build/bench.json
 	$(BIN)/python -m tests.benchmarks.run
