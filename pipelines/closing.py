@@ -53,8 +53,8 @@ def verdict_text(verdict: Mapping[str, Any] | None) -> str:
 
 
 def mlflow_command(config: ExperimentConfig) -> str:
-    """How to look at the run's metrics: a server's address, or the command that starts the UI."""
+    """How to look at the run: a server's address, or the command that starts the UI."""
     from components.tracking.connection import is_server, tracking_uri
 
     uri = tracking_uri(config.tracking)
-    return uri if is_server(uri) else f"mlflow ui --backend-store-uri {uri}"
+    return uri if is_server(uri) else f"python -m mlflow ui --backend-store-uri {uri}"

@@ -51,5 +51,5 @@ def demo(config: ExperimentConfig, store: str, display: Display) -> bool:
         run = train(config, Options(), display)
         refusal = promote(config, Options(), 0, display)
         passed = close(config, run, display.say)
-        display.say(f"the untrained team asked too: {verdict_text(refusal)}")
+        display.say(f"the team of iteration 0, untrained: {verdict_text(refusal)}")
     return passed and not is_promoted(refusal)

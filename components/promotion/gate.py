@@ -111,9 +111,9 @@ def decide(
     objections = [
         *_objections_to_training(config),
         *_objections_to_report(evidence, team, reference, kind),
-        *([] if gain.low > need else [_sentence(gain, need, "is refused")]),
+        *([] if gain.low > need else [_sentence(gain, need, kind, "not above")]),
     ]
-    reasons = objections or [_sentence(gain, need, "passes")]
+    reasons = objections or [_sentence(gain, need, kind, "above")]
     return Verdict(
         not objections, reasons, gain.estimate, gain.low, gain.high, CONFIDENCE, gain.num_tasks,
         gain.wins, gain.losses,
@@ -154,10 +154,10 @@ def _mismatch(what: str, found: Mapping[str, str], expected: Mapping[str, str]) 
     ]
 
 
-def _sentence(gain: PairedDifference, need: float, outcome: str) -> str:
+def _sentence(gain: PairedDifference, need: float, kind: str, place: str) -> str:
+    interval = f"{100 * CONFIDENCE:g} % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
     return (
-        f"the team {outcome}: success changes by {100 * gain.estimate:+.1f} points on "
-        f"{gain.num_tasks} validation tasks ({gain.wins} won, {gain.losses} lost; "
-        f"{100 * CONFIDENCE:g} % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}); the "
-        f"lower bound must be above {100 * need:+.1f}"
+        f"success changes by {100 * gain.estimate:+.1f} points against the {kind} team on "
+        f"{gain.num_tasks} validation tasks ({gain.wins} won, {gain.losses} lost); the lower bound "
+        f"of the {interval} is {place} {100 * need:g}"
     )

@@ -35,14 +35,14 @@ def test_clear_gain_passes(config: ExperimentConfig) -> None:
     assert verdict.promoted
     assert verdict.gain == pytest.approx(0.7)
     assert (verdict.wins, verdict.losses, verdict.num_tasks) == (70, 0, 100)
-    assert "passes" in verdict.reasons[0] and "+70.0 points" in verdict.reasons[0]
+    assert "is above 0" in verdict.reasons[0] and "+70.0 points" in verdict.reasons[0]
 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_no_gain_and_loss_are_refused(config: ExperimentConfig, swap: bool) -> None:
     verdict = judge(config, BAD, GOOD if swap else BAD)
     assert not verdict.promoted
-    assert "is refused" in verdict.reasons[0]
+    assert "is not above 0" in verdict.reasons[0]
 
 
 def test_gain_within_noise_is_refused(config: ExperimentConfig) -> None:

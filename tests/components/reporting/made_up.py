@@ -58,7 +58,7 @@ def make_summary(**changes: Any) -> RunSummary:
         "validation": make_result(187, 1.6), "validation/reference": make_result(12, 3.6),
         "validation/swapped": make_result(9, 3.7), "test": make_result(183, 1.6),
     }  # fmt: skip
-    reason = "the team passes: success changes by +87.5 points on 200 validation tasks"
+    reason = "success changes by +87.5 points against the initial team on 200 validation tasks"
     verdict = {"promoted": True, "reasons": [reason], "gain": 0.875, "low": 0.81, "high": 0.91}
     rows = [make_iteration(i) for i in range(len(SUCCESS))]
     values = {"run": "quickstart-1a2b3c4d", "config": config, "rows": rows, "final": final}
