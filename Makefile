@@ -15,7 +15,7 @@ PYTEST ?= -n 2 --dist loadfile --durations=10
 export OMP_NUM_THREADS ?= 1
 
 # uv is fast; where it cannot reach an index that pip's configuration knows, pip does it.
-INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps $(1) \
+INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --compile-bytecode $(1) \
 	  || $(BIN)/pip install -qq --disable-pip-version-check --no-deps $(1)
 
 .PHONY: help demo smollm2 test test-full lint bench ui lock clean env
