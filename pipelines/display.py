@@ -41,6 +41,7 @@ class Display:
     _iteration_began: float = field(init=False)
     _step: str = field(init=False, default="")
     _step_began: float = field(init=False)
+    _noticed: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._live = self.out.isatty()
@@ -83,6 +84,12 @@ class Display:
             self._line_open = False
         self.out.write(text + "\n")
         self.out.flush()
+
+    def notice(self, text: str) -> None:
+        """What a step chose for itself, such as its engine: said once."""
+        if text not in self._noticed:
+            self._noticed.add(text)
+            self.say(text)
 
     def _end_step(self) -> None:
         if self._step and not self._live:

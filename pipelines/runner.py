@@ -24,6 +24,7 @@ from pipelines.display import Display
 RUNS = Path("build/runs")
 Kind = Literal["local", "inprocess"]
 _STARTED = re.compile(r"Executing task \S*?'([^']+)'")
+_NOTICE = re.compile(r"^\s*(engine: .*)$")
 _FAULT = re.compile(r"^\s*(error: \w[\w.-]* \(run .*)$")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -120,6 +121,8 @@ class _Watch:
             self.faults.append(fault.group(1))
         elif progress:
             self.display.progressed(progress)
+        elif notice := _NOTICE.match(text):
+            self.display.notice(notice.group(1))
 
     def started(self, task: str) -> None:
         self.step = task

@@ -69,3 +69,11 @@ def test_time_left_comes_from_finished_iterations() -> None:
 def test_durations() -> None:
     texts = [duration(value) for value in (0.4, 59.4, 59.6, 125, 3600, 7620)]
     assert texts == ["0 s", "59 s", "1 min 00 s", "2 min 05 s", "1 h 00 min", "2 h 07 min"]
+
+
+def test_a_notice_is_said_once() -> None:
+    out = io.StringIO()
+    display = Display(out, 5, Clock())
+    for text in ("engine: vllm", "engine: vllm", "engine: transformers"):
+        display.notice(text)
+    assert out.getvalue().splitlines() == ["engine: vllm", "engine: transformers"]
