@@ -49,7 +49,7 @@ def verdict_text(verdict: Mapping[str, Any] | None) -> str:
     if not verdict:
         return "promotion: not asked yet; `python -m pipelines promote` asks"
     word = "promoted" if is_promoted(verdict) else "refused"
-    return f"promotion: {word}: {' '.join(verdict.get('reasons', []))}"
+    return f"promotion: {word}: {'; '.join(verdict.get('reasons', []))}"
 
 
 def mlflow_command(config: ExperimentConfig) -> str:

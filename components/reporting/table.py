@@ -19,10 +19,10 @@ def text_table(summary: RunSummary) -> str:
 
 
 def policy_lines(summary: RunSummary) -> list[str]:
-    """One line per policy that the last iteration updated: what its update had to go by, and how
+    """One line per policy that the last iteration had samples of: what its update had to go by, and how
     far it moved; no lines before the first update."""
     metrics = summary.rows[-1].metrics if summary.rows else {}
-    changed = series(metrics, "update", "weights_changed")
+    changed = series(metrics, "update", "num_samples")
     return [
         _policy(summary, metrics, policy)
         for policy in summary.config.trainable
@@ -84,6 +84,8 @@ def _policy(summary: RunSummary, metrics: Mapping[str, float], policy: str) -> s
         for role, player in summary.config.roles.items()
         if player == policy
     )
+    if not metrics.get(f"{update}/num_samples"):
+        return f"{policy}: no samples with a signal, {groups}; weights unchanged"
     return (
         f"{policy}: {int(metrics[f'{update}/num_samples'])} samples, {groups}; "
         f"{'adapter' if adapter else 'weights'} changed by "

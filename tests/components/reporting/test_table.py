@@ -59,3 +59,9 @@ def test_each_updated_policy_has_a_line_about_its_last_update():
 def test_no_update_no_lines():
     assert policy_lines(make_summary(rows=[])) == []
     assert policy_lines(make_summary(rows=[make_iteration(0)])) == []
+
+
+def test_a_policy_without_signal_is_named() -> None:
+    rows = [make_iteration(1, metrics={"update/tool/num_samples": 0.0})]
+    (line,) = policy_lines(make_summary(rows=rows))
+    assert line.startswith("tool: no samples with a signal") and line.endswith("unchanged")
