@@ -19,8 +19,8 @@ def text_table(summary: RunSummary) -> str:
 
 
 def policy_lines(summary: RunSummary) -> list[str]:
-    """One line per policy that the last iteration had samples of: what its update had to go by, and how
-    far it moved; no lines before the first update."""
+    """One line per policy of the last iteration: what its update had to go by, and how far it
+    moved; no lines before the first update."""
     metrics = summary.rows[-1].metrics if summary.rows else {}
     changed = series(metrics, "update", "num_samples")
     return [
