@@ -6,6 +6,7 @@ compiled pipeline. It holds no paths of a machine beyond what the user wrote.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,6 +33,7 @@ from components.settings import (
 
 MAX_BYTES = 8192
 """Of the resolved configuration as compact JSON: a constant in the compiled pipeline."""
+_TRACKING = r"(https?|file|sqlite|(postgresql|mysql|mssql)(\+\w+)?)://|databricks|uc:"
 
 
 class ExperimentConfig(Section):
@@ -66,6 +68,20 @@ class ExperimentConfig(Section):
             raise ValueError(f"policies {unused} are played by no role")
         if not any(policy.trainable for policy in self.policies.values()):
             raise ValueError("no policy is trainable: there is nothing to train")
+        return self
+
+    @model_validator(mode="after")
+    def _places_are_known(self) -> "ExperimentConfig":
+        if not re.match(r"(file|s3)://.", self.storage.uri):
+            raise ValueError(
+                f"storage.uri {self.storage.uri!r}: expected file://folder or s3://bucket/prefix"
+            )
+        uri = self.tracking.uri
+        if uri is not None and not re.match(_TRACKING, uri):
+            raise ValueError(
+                f"tracking.uri {uri!r}: expected an MLflow server (https://...) or a database, "
+                "such as sqlite:///build/mlflow.db"
+            )
         return self
 
     @property

@@ -9,15 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Positive = Annotated[int, Field(ge=1)]
 NonNegative = Annotated[int, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Beta = Annotated[float, Field(ge=0.0, lt=1.0)]
 KeyPart = Literal["task", "node", "turn", "role"]
 KEYS: tuple[KeyPart, ...] = ("task", "node", "turn", "role")
 
 
 class Section(BaseModel):
-    """Frozen, and strict about its keys."""
+    """Frozen, strict about its keys, and every number is finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class EnvConfig(Section):
@@ -40,6 +40,16 @@ class InitConfig(Section):
     num_kv_heads: Positive = 2
     head_dim: Positive = 32
     max_position_embeddings: Positive = 512
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> "InitConfig":
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads {self.num_heads} is no multiple of num_kv_heads {self.num_kv_heads}"
+            )
+        if self.head_dim % 2:
+            raise ValueError(f"head_dim {self.head_dim} is odd; rotary positions need an even one")
+        return self
 
 
 class LoraConfig(Section):
@@ -143,9 +153,9 @@ class UpdateConfig(Section):
 
     learning_rate: Annotated[float, Field(gt=0.0)] = 1e-6
     warmup_steps: NonNegative = 0
-    betas: tuple[Fraction, Fraction] = (0.9, 0.999)
-    adam_eps: float = 1e-8
-    weight_decay: float = 0.01
+    betas: tuple[Beta, Beta] = (0.9, 0.999)
+    adam_eps: Annotated[float, Field(gt=0.0)] = 1e-8
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
     max_grad_norm: Annotated[float, Field(gt=0.0)] = 1.0
     minibatch_size: Positive = 64
     """Samples per optimiser step."""

@@ -54,12 +54,18 @@ def _parser() -> argparse.ArgumentParser:
                           help="an option of the environment, the value as YAML")  # fmt: skip
         verb.add_argument("--reward", default="dense", help="reward preset (default: dense)")
         verb.add_argument("--seed", type=int, default=0, help="of the task stream (default: 0)")
-        verb.add_argument("--turns", type=int, default=4, help="at most (default: 4)")
-    check.add_argument("--tasks", type=int, default=6, help="episodes per split (default: 6)")
+        verb.add_argument("--turns", type=_positive, default=4, help="at most (default: 4)")
+    check.add_argument("--tasks", type=_positive, default=6, help="episodes per split (default: 6)")
     play.add_argument("--split", choices=[split.value for split in Split], default="train")
     play.add_argument("--task", type=int, default=0, help="index in the stream (default: 0)")
     play.add_argument("--answer", action="store_true", help="read the answers from the terminal")
     return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 1 or more")
+    return int(text)
 
 
 def _make(options: argparse.Namespace) -> Environment:
@@ -72,7 +78,12 @@ def _make(options: argparse.Namespace) -> Environment:
         section = values
         for parent in parents:
             section = section.setdefault(parent, {})
-        section[last] = yaml.safe_load(text)
+            if not isinstance(section, dict):
+                raise ValueError(f"--set {pair!r}: {parent!r} is a value, not a section")
+        try:
+            section[last] = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(f"--set {pair!r}: not YAML: {' '.join(str(error).split())}") from error
     return make_environment(options.name, values, options.reward)
 
 
@@ -118,7 +129,10 @@ def _answer(
     options: argparse.Namespace, env: Environment, state: State, role: str, rng: Random
 ) -> str:
     if options.answer:
-        return input(f"--- your answer as {role}: ")
+        try:
+            return input(f"--- your answer as {role}: ")
+        except EOFError:
+            raise ValueError(f"no more answers; expected a line for {role}") from None
     if not isinstance(env, Demonstrates):
         raise ValueError(f"{env.name} has no example answers; play it with --answer")
     return env.demonstrate(state, role, rng)

@@ -28,7 +28,13 @@ def make_environment(name: str, options: Mapping[str, JSON], reward: str) -> Env
 
     Raises ValueError that names the field, the value and what is allowed.
     """
-    env = _factory(name)(options, reward)
+    try:
+        env = _factory(name)(options, reward)
+    except TypeError as error:
+        raise ValueError(
+            f"env.name is {name!r}; it cannot be called as a factory ({error}); "
+            "expected `factory(options, reward)`, see EnvironmentFactory in envs/base.py"
+        ) from error
     missing = [member for member in _MEMBERS if not hasattr(env, member)]
     if missing:
         raise ValueError(f"env.name is {name!r}; what it builds lacks {missing} of Environment")

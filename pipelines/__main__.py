@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {path}: the disk is full; {fix}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        command = " ".join(["python -m pipelines", *(arguments or sys.argv[1:])])
+        command = shlex.join(["python", "-m", "pipelines", *(arguments or sys.argv[1:])])
         print(f"\ninterrupted; what is committed stays. Go on with: {command}", file=sys.stderr)
         return INTERRUPTED
 
@@ -120,7 +121,15 @@ def _add_execution(verb: argparse.ArgumentParser) -> None:
         "--runner", choices=("local", "inprocess"), default="local",
         help="local: a process per step, as on a cluster; inprocess: all steps in this process",
     )  # fmt: skip
-    verb.add_argument("--retries", type=int, default=0, metavar="N", help="of a failed pipeline")
+    verb.add_argument(
+        "--retries", type=_not_negative, default=0, metavar="N", help="of a failed pipeline"
+    )
+
+
+def _not_negative(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
+    return int(text)
 
 
 def _load(options: argparse.Namespace) -> ExperimentConfig:

@@ -24,13 +24,19 @@ def compile(
     """Write a pipeline's YAML to `output` and return its PipelineSpec.
 
     Two compiles of one configuration are byte-identical. ConfigError if a DAG or the number of
-    tasks or parameters is more than a cluster takes, or the profile is unknown.
+    tasks or parameters is more than a cluster takes, the profile is unknown, or `output` cannot be
+    written.
     """
     from kfp import compiler
 
     built = build(config, profile, pipeline)
-    Path(output).parent.mkdir(parents=True, exist_ok=True)
-    compiler.Compiler().compile(built, str(output))
+    if Path(output).suffix not in (".yaml", ".yml"):
+        raise ConfigError(f"output {str(output)!r}: expected a name that ends in .yaml")
+    try:
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        compiler.Compiler().compile(built, str(output))
+    except OSError as error:
+        raise ConfigError(f"output {str(output)!r} cannot be written: {error.strerror}") from error
     spec = read_spec(output)
     check_spec(spec)
     return spec

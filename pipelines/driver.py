@@ -71,9 +71,10 @@ def promote(
     run = run_name(config, options.name)
     store = open_store(config.storage)
     latest = latest_iteration(store, run)
-    if latest is None or (iteration or 0) > latest:
+    if latest is None or not 0 <= (iteration or 0) <= latest:
+        wanted = "any iteration" if iteration is None else f"iteration {iteration}"
         raise ConfigError(
-            f"run {run!r} has no state of iteration {iteration or 'any'} in {store.uri}; "
+            f"run {run!r} has no state of {wanted} in {store.uri}; "
             f"latest: {latest}; train it with `python -m pipelines run`"
         )
     chosen = latest if iteration is None else iteration

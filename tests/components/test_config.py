@@ -36,6 +36,13 @@ def test_the_digest_leaves_out_iterations_alone() -> None:
     ("changes", "words"),
     [
         ({"color": 1}, "color: unknown key"),
+        ({"storage": {"uri": "build/store"}}, "storage.uri 'build/store': expected file://folder"),
+        ({"tracking": {"uri": "mlflow.db"}}, "tracking.uri 'mlflow.db': expected an MLflow server"),
+        ({"rollout": {"alpha": float("nan")}}, "rollout.alpha: Input should be a finite number"),
+        ({"update": {"learning_rate": float("inf")}}, "update.learning_rate: Input should be a f"),
+        ({"update": {"weight_decay": -1}}, "update.weight_decay: Input should be greater than or"),
+        ({"update": {"adam_eps": 0}}, "update.adam_eps: Input should be greater than 0"),
+        ({"update": {"betas": [0.9, 1.0]}}, "update.betas.1: Input should be less than 1"),
         ({"rollout": {"num_candidate": 4}}, "rollout.num_candidate: unknown key"),
         ({"env": {}}, "env.name: missing"),
         ({"name": "Tiny Team"}, "name: String should match pattern .*, got 'Tiny Team'"),

@@ -1,5 +1,7 @@
 """The command `python -m envs`."""
 
+import io
+
 import pytest
 
 from envs.__main__ import main
@@ -31,9 +33,26 @@ def test_play_is_repeatable_and_shows_the_end(capsys):
 def test_errors_are_one_line_and_status_2(capsys):
     assert main(["check", "plan_path", "--set", "hight=3"]) == 2
     assert main(["check", "plan_path", "--set", "height"]) == 2
+    assert main(["check", "plan_path", "--set", "height={"]) == 2
+    assert main(["check", "plan_path", "--set", "height=3", "--set", "height.x=2"]) == 2
+    assert main(["check", "json:JSONDecoder"]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 5
     assert all(line.startswith("error: ") for line in lines)
+
+
+@pytest.mark.parametrize("option", [["--tasks", "0"], ["--turns", "-1"], ["--turns", "many"]])
+def test_a_check_of_nothing_is_refused(option, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["check", "plan_path", *option])
+    assert end.value.code == 2
+    assert f"argument {option[0]}: " in capsys.readouterr().err
+
+
+def test_answers_that_end_are_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["play", "plan_path", "--answer"]) == 2
+    assert capsys.readouterr().err == "error: no more answers; expected a line for tool\n"
 
 
 def test_help_teaches(capsys):

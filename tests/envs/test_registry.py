@@ -38,6 +38,7 @@ def test_entry_points_are_found_and_cannot_replace_a_built_in(monkeypatch):
         ("no_such.module:Env", {}, "dense", "cannot be loaded"),
         ("envs.base:Nothing", {}, "dense", "cannot be loaded"),
         ("envs.base:", {}, "dense", "cannot be loaded"),
+        ("json:JSONDecoder", {}, "dense", "cannot be called as a factory"),
         ("envs.plan_path.walk:NOWHERE", {}, "dense", "is not callable"),
         ("plan_path", {}, "sparse", "'sparse'; expected one of ['dense', 'outcome']"),
         ("plan_path", {"hight": 3}, "dense", "plan_path option hight: unknown, got 3; the options"),

@@ -58,7 +58,40 @@ def test_promote_of_an_unknown_run_says_what_to_do(
 ) -> None:
     where = f"storage.uri=file://{tmp_path}/store"
     assert main(["promote", QUICKSTART, "--name", "none", "--set", where]) == 2
-    assert "train it with `python -m pipelines run`" in capsys.readouterr().err
+    assert "no state of any iteration" in (text := capsys.readouterr().err)
+    assert "train it with `python -m pipelines run`" in text
+    assert main(["promote", QUICKSTART, "--name", "none", "--iteration=-1", "--set", where]) == 2
+    assert "no state of iteration -1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["pipeline.txt", "file/pipeline.yaml", "folder.yaml"])
+def test_a_place_that_cannot_be_written_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.yaml").mkdir()
+    assert main(["compile", QUICKSTART, "-o", str(tmp_path / name)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: output '{tmp_path / name}'")
+
+
+def test_negative_retries_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["run", QUICKSTART, "--retries", "-1"])
+    assert end.value.code == 2
+    assert "'-1': expected a whole number, 0 or more" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_is_shown_as_the_shell_takes_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipelines.__main__._load", interrupt)
+    assert main(["config", QUICKSTART, "--set", "roles={tool: tool}"]) == 130
+    command = f"python -m pipelines config {QUICKSTART} --set 'roles={{tool: tool}}'"
+    assert capsys.readouterr().err.endswith(f"Go on with: {command}\n")
 
 
 @pytest.mark.parametrize("verb", ["", "compile", "run", "promote", "config", "report"])
