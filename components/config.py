@@ -35,6 +35,9 @@ MAX_BYTES = 8192
 """Of the resolved configuration as compact JSON: a constant in the compiled pipeline."""
 _TRACKING = r"(https?|file|sqlite|(postgresql|mysql|mssql)(\+\w+)?)://|databricks|uc:"
 
+NOT_IN_DIGEST = ("iterations", "storage", "tracking")
+"""How far a run goes and where its results are kept: may change while it goes on."""
+
 
 class ExperimentConfig(Section):
     """One experiment: an environment, a team and how it is trained."""
@@ -42,7 +45,7 @@ class ExperimentConfig(Section):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
     seed: NonNegative = 0
     iterations: Positive = 10
-    """The total; not part of the digest, so a finished run can be extended."""
+    """The total: a finished run can be extended."""
     env: EnvConfig
     policies: Annotated[dict[str, PolicyConfig], Field(min_length=1)]
     roles: Annotated[dict[str, str], Field(min_length=1)]
@@ -99,8 +102,8 @@ class ExperimentConfig(Section):
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
     def digest(self) -> str:
-        """sha256 of everything that decides the result; `iterations` is left out."""
-        content = self.model_dump(mode="json", exclude={"iterations"})
+        """sha256 of everything that decides the result, so without NOT_IN_DIGEST."""
+        content = self.model_dump(mode="json", exclude=set(NOT_IN_DIGEST))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.config import ExperimentConfig
+from components.config import NOT_IN_DIGEST, ExperimentConfig
 from components.errors import ConfigError, RecordError, StorageError
 from components.policies import FolderRef, PolicyRef, Team
 from components.storage import Store
@@ -132,19 +132,20 @@ def load_state(path: str | Path) -> TrainingState:
 def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
     """Bind a run's name to its configuration.
 
-    ConfigError if the name belongs to a configuration that differs in more than `iterations`.
+    ConfigError if the name belongs to a configuration that differs in more than NOT_IN_DIGEST.
     """
     key = f"runs/{check_run(run)}/config.json"
     if store.create(key, config.to_json().encode()):
         return
+    now = json.loads(config.to_json())
     try:
-        first = dict(json.loads(store.read(key))) | {"iterations": config.iterations}
+        first = dict(json.loads(store.read(key))) | {name: now[name] for name in NOT_IN_DIGEST}
     except (ValueError, TypeError) as error:
         raise StorageError(
             f"{store.uri}/{key}: not the JSON of a configuration: {error}; delete it to bind run "
             f"{run!r} to this one"
         ) from error
-    lines = differences(first, json.loads(config.to_json()))
+    lines = differences(first, now)
     if lines:
         raise ConfigError(
             f"run {run!r} began with another configuration: {'; '.join(lines)}; "

@@ -106,7 +106,13 @@ def _update_all(
     context: StepContext, state: TrainingState, samples: str, names: Sequence[str]
 ) -> dict[str, Updated]:
     table = records.read(samples, records.Sample)
-    live = {name: any(of_policy(table, name)["weight"].to_pylist()) for name in names}
+    players = set(table["policy"].unique().to_pylist())
+    if not players:
+        raise RecordError(f"samples {samples}: no rows at all, expected those of {list(names)}")
+    live = {
+        name: name in players and any(of_policy(table, name)["weight"].to_pylist())
+        for name in names
+    }
     with TemporaryDirectory(prefix="rolewise-update-") as scratch:
         jobs = {
             name: _job(context, state, samples, name, Path(scratch) / name)
@@ -158,7 +164,8 @@ def _upload(context: StepContext, state: TrainingState, job: Job) -> Updated:
 
 
 def _unchanged(state: TrainingState, name: str) -> Updated:
-    """All its samples have weight 0: the policy keeps its weights, version and optimiser."""
+    """It has no sample with a signal (none played, or all of weight 0): the policy keeps its
+    weights, version and optimiser."""
     idle = {"num_samples": 0.0, "num_tokens": 0.0, "num_steps": 0.0}
     return Updated(state.policies[name], state.optimizers.get(name), idle)
 

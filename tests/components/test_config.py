@@ -25,8 +25,10 @@ def test_the_resolved_configuration_is_a_fixed_point() -> None:
     assert parse_config(config.to_json()).digest() == config.digest()
 
 
-def test_the_digest_leaves_out_iterations_alone() -> None:
+def test_the_digest_leaves_out_how_far_and_where_alone() -> None:
     config = make_config()
+    assert make_config(storage={"uri": "file://elsewhere"}).digest() == config.digest()
+    assert make_config(tracking={"num_traces": 0}).digest() == config.digest()
     assert make_config(iterations=99).digest() == config.digest()
     assert make_config(seed=1).digest() != config.digest()
     assert make_config(evaluation={"num_tasks": 3}).digest() != config.digest()
@@ -163,3 +165,15 @@ def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
 
 def _with_text(text: str) -> Any:
     return make_config(env={"name": "x", "options": {"text": text}})
+
+
+@pytest.mark.parametrize(
+    ("init", "words"),
+    [({"num_heads": 4, "num_kv_heads": 3}, "no multiple"), ({"head_dim": 34}, "32, 64 or 128")],
+)
+def test_shapes_that_no_engine_has(init: dict[str, int], words: str) -> None:
+    content = make_config().model_dump(mode="json")
+    content["policies"] = {"solo": {"base": "init://", "init": init}}
+    content["roles"] = {"tool": "solo"}
+    with pytest.raises(ConfigError, match=words):
+        parse_config(content)

@@ -123,6 +123,14 @@ def test_a_policy_without_a_live_sample_keeps_its_weights(folder: Path, tmp_path
     assert world.result() == ({"solo": world.refs["solo"]}, {})
 
 
+def test_a_policy_that_did_not_play_keeps_its_weights(folder: Path, tmp_path: Path) -> None:
+    world = World(tmp_path, folder, {"tool": "a", "planner": "b"})
+    world.samples(make_rows(folder, 2, policy="a", version=world.refs["a"].tag))
+    found = world.run()
+    assert found["update/a/num_samples"] > 0 and found["update/b/num_samples"] == 0
+    assert world.result()[0]["b"] == world.refs["b"]
+
+
 def test_violations_stop_the_update(folder: Path, tmp_path: Path) -> None:
     world = World(tmp_path, folder, {"tool": "solo"})
     world.samples(make_rows(folder, 1))
@@ -139,7 +147,7 @@ def test_other_faults_are_named(
     with pytest.raises(RecordError, match="'solo@9-abc', but 'solo@0-"):
         world.run()
     world.samples([])
-    with pytest.raises(RecordError, match="policy 'solo' has no samples"):
+    with pytest.raises(RecordError, match=r"no rows at all, expected those of \['solo'\]"):
         world.run()
     world.samples([replace(row, advantage=None) for row in make_rows(folder, 1)])
     with pytest.raises(ConfigError, match="policy 'nobody' is not trainable"):
