@@ -9,6 +9,7 @@ import yaml
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError
+from components.storage.disk import is_full
 
 MAX_DAG_BYTES = 64 * 1024
 MAX_PARAMETERS = 10
@@ -36,6 +37,8 @@ def compile(
         Path(output).parent.mkdir(parents=True, exist_ok=True)
         compiler.Compiler().compile(built, str(output))
     except OSError as error:
+        if is_full(error):  # no fault of the name: the command line has the words for it
+            raise
         raise ConfigError(f"output {str(output)!r} cannot be written: {error.strerror}") from error
     spec = read_spec(output)
     check_spec(spec)
