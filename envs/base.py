@@ -140,6 +140,32 @@ class Environment(Protocol):
         ...
 
 
+class Attempt(NamedTuple):
+    """One text of a role in a state: the arguments of `Environment.step`."""
+
+    state: State
+    role: str
+    completion: str
+
+
+@runtime_checkable
+class StepsMany(Protocol):
+    """An environment that judges many texts sooner together than one by one."""
+
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        """What `step` returns for each, in order: programs run side by side on all cores."""
+        ...
+
+
+@runtime_checkable
+class Pictures(Protocol):
+    """An environment that can show a person where an episode stands."""
+
+    def picture(self, state: State) -> str:
+        """A few lines of text; for people, never part of a prompt."""
+        ...
+
+
 @runtime_checkable
 class Demonstrates(Protocol):
     """An environment that can warm-start cold models by showing example answers."""

@@ -17,6 +17,7 @@ from envs.plan_path.program import run_program
 from envs.plan_path.rewards import planner_rewards, presets, tool_rewards
 from envs.plan_path.state import PlanPathState, Proposal, decode, encode
 from envs.plan_path.walk import NOWHERE, Walk, Word, walk
+from envs.quoting import quotable
 
 Judge = Callable[[str, Walk, Cell, Distances], Rewards]
 """(preset, walk, position before it, distances) -> what it earned."""
@@ -98,7 +99,7 @@ class PlanPath:
 
     def _propose(self, before: PlanPathState, text: str) -> StepResult:
         tried = self._run_tool(before, text)
-        shown = "" if self._compact else prompts.quotable(text)
+        shown = "" if self._compact else quotable(text)
         after = replace(before, proposal=Proposal(shown, tried))
         return StepResult(after, self._judge(tool_rewards, before, tried), Status.RUNNING)
 

@@ -13,9 +13,9 @@ instances in the permuted order, and task i costs the search for those before it
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from math import comb
 
+from envs import splits
 from envs.base import JSON, Split
 from envs.plan_path.grid import Cell, Grid, distances, manhattan, members, parse_rows
 from envs.plan_path.options import PlanPathOptions
@@ -24,8 +24,6 @@ DRAWS = 8192
 """Numbers that one index may try. At one allowed instance in 500 a failure has odds of 1e-7."""
 SMALL = 4096 * DRAWS
 """Below this many numbers a stream is walked from its beginning."""
-SHARES = {Split.TRAIN: range(8), Split.VALIDATION: range(8, 9), Split.TEST: range(9, 10)}
-"""Tenths of all instances by their digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def _matching(
     """
     size, misses = num_candidates(options), 0
     for position in positions:
-        instance = numbered(options, permute(position, size, f"plan_path/{seed}"))
+        instance = numbered(options, splits.permute(position, size, f"plan_path/{seed}"))
         if _allowed(options, instance, split, detour()):
             misses = 0
             yield instance
@@ -126,9 +124,7 @@ def _matching(
 
 def split_of(instance: Instance) -> Split:
     """The only split that may hold the instance."""
-    content = f"{instance.grid.rows()}/{instance.start}/{instance.goal}"
-    tenth = int.from_bytes(blake2b(content.encode(), digest_size=8).digest()) % 10
-    return next(split for split, tenths in SHARES.items() if tenth in tenths)
+    return splits.split_of(f"{instance.grid.rows()}/{instance.start}/{instance.goal}")
 
 
 def num_candidates(options: PlanPathOptions) -> int:
@@ -147,24 +143,6 @@ def numbered(options: PlanPathOptions, number: int) -> Instance:
     grid = Grid(options.height, options.width, _subset(size, options.walls, number))
     cells = list(members(grid.board.full & ~grid.walls))
     return Instance(grid, cells[start], cells[goal + (goal >= start)])
-
-
-def permute(position: int, size: int, key: str) -> int:
-    """A permutation of 0 .. size - 1: four Feistel rounds, walked until the value is in range."""
-    half = max(1, (size - 1).bit_length() + 1 >> 1)
-    mask = (1 << half) - 1
-    value = position
-    while True:
-        left, right = value >> half, value & mask
-        for turn in range(4):
-            left, right = right, left ^ _mix(f"{key}/{turn}/{right}") & mask
-        value = left << half | right
-        if value < size:
-            return value
-
-
-def _mix(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=64).digest())
 
 
 @lru_cache(maxsize=64)

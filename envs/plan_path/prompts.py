@@ -15,8 +15,6 @@ from envs.plan_path.options import PlanPathOptions
 from envs.plan_path.state import PlanPathState, Proposal
 from envs.plan_path.walk import Language, Walk, Word, as_words
 
-MAX_QUOTED = 2_000
-"""Characters of the tool's text that the planner reads (its end)."""
 KEYWORDS = ("walls", "goal", "at", "route", "none", "path", "avoid", *(word.value for word in Word))
 
 _RULES = """\
@@ -84,13 +82,6 @@ def observe(options: PlanPathOptions, state: PlanPathState, role: str) -> list[M
 def answer(words: list[str], compact: bool) -> str:
     """A list of actions as a role writes it."""
     return " ".join(words) if compact else f"[{', '.join(words)}]"
-
-
-def quotable(text: str) -> str:
-    """The end of a role's text, safe to put in another role's prompt: valid Unicode, and no
-    markers (`<|...|>`) that a chat template gives a meaning."""
-    plain = text[-MAX_QUOTED:].encode("utf-8", "replace").decode()
-    return plain.replace("<|", "< |").strip()
 
 
 def lexicon(options: PlanPathOptions) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.base import Split
-from envs.plan_path.instances import num_candidates, numbered, permute, split_of
+from envs.plan_path.instances import num_candidates, numbered, split_of
 from envs.plan_path.options import PlanPathOptions
+from envs.splits import permute
 from tests.envs.plan_path.drawings import QUICKSTART, make_env, plain_distance
 
 
