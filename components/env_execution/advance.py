@@ -4,18 +4,16 @@ Pure: the same arguments give the same result, in one process or with files in b
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from components.env_execution.frontier import Frontier, Node, acting, num_phases, prompts
 from components.env_execution.rules import Rules, candidate_indices
-from components.env_execution.selection import Judged, choose, judge, pick_rng, place, unjudged
+from components.env_execution.scoring import Judged, Report, judge_all, unjudged
+from components.env_execution.selection import choose, pick_rng, place
 from components.errors import RolewiseError
 from components.records import Candidate, Episode, Scored, Turn
 from envs.base import Environment, Status
-
-Answers = Mapping[str, Sequence[Candidate]]
-"""role -> its candidates at one node, in candidate order."""
 
 
 class Advanced(NamedTuple):
@@ -29,48 +27,65 @@ class Advanced(NamedTuple):
 
 
 def advance(
-    env: Environment, frontier: Frontier, candidates: Sequence[Candidate], rules: Rules
+    env: Environment,
+    frontier: Frontier,
+    candidates: Sequence[Candidate],
+    rules: Rules,
+    report: Report | None = None,
 ) -> Advanced:
     """Score every candidate, execute only the picks, end what is over.
 
-    RolewiseError if the candidates are not exactly those that the frontier's prompts ask for.
+    One role's candidates on all nodes are judged in one go. RolewiseError if the candidates are
+    not exactly those that the frontier's prompts ask for.
     """
     answers = _match(prompts(env, frontier, rules), candidates, rules)
-    roles = acting(env, frontier)
-    scored: list[Scored] = []
-    branches: list[Node] = []
-    for index, node in enumerate(frontier.nodes):
-        of_node = answers[index * len(roles) : (index + 1) * len(roles)]
-        rows, children = play_node(env, node, dict(zip(roles, of_node, strict=True)), rules)
-        scored += rows
-        branches += children
-    return _close_phase(env, frontier, scored, branches, rules)
+    num_roles = len(acting(env, frontier))
+    branches = [_Branch([node]) for node in frontier.nodes]
+    for index in range(num_roles):
+        _play_role(env, branches, answers[index::num_roles], rules, report)
+    scored = [row for branch in branches for row in branch.scored]
+    children = [node for branch in branches for node in branch.nodes]
+    return _close_phase(env, frontier, scored, children, rules)
 
 
-def play_node(
-    env: Environment, node: Node, answers: Answers, rules: Rules
-) -> tuple[list[Scored], list[Node]]:
-    """One phase at one node: (scored rows, children with their status).
+@dataclass
+class _Branch:
+    """What becomes of one node of the frontier during one phase."""
 
-    Serial order has one role here; in parallel order each role's candidates are judged on the
-    state that the picks before it made. Where a pick ends the episode, or a role has none, the
-    later roles' candidates have no state to be judged in: as in serial order they do not count,
-    their rows stay without reward and are never chosen.
+    nodes: list[Node]
+    """The node itself, then its children; one where several roles act in the phase."""
+    scored: list[Scored] = field(default_factory=list)
+
+
+def _play_role(
+    env: Environment,
+    branches: Sequence[_Branch],
+    answers: Sequence[Sequence[Candidate]],
+    rules: Rules,
+    report: Report | None,
+) -> None:
+    """One role's answers at every node.
+
+    Serial order has one role in a phase; in parallel order each role's candidates are judged on
+    the state that the picks before it made. Where a pick ended the episode, or a role had none,
+    the later roles' candidates have no state to be judged in: as in serial order they do not
+    count, their rows stay without reward and are never chosen.
     """
-    scored: list[Scored] = []
-    children = [node]
-    for candidates in answers.values():
-        current = children[0]
-        if current.status != Status.RUNNING:
-            scored += [unjudged(item, current.status).scored(False) for item in candidates]
-            continue
-        judged = [judge(env, current.state, item, rules.alpha) for item in candidates]
-        rng = pick_rng(rules, candidates[0].turn)
-        picks = choose([item.reward for item in judged], rules.beam, rng)
-        scored += [item.scored(index in picks) for index, item in enumerate(judged)]
-        children = [_child(current, judged[index], index == picks[0]) for index in picks]
-        children = children or [replace(current, status=Status.ERROR)]
-    return scored, children
+    live = []
+    for branch, items in zip(branches, answers, strict=True):
+        if branch.nodes[0].status == Status.RUNNING:
+            live.append((branch, items))
+        else:
+            ended = branch.nodes[0].status
+            branch.scored += [unjudged(item, ended).scored(False) for item in items]
+    states = [branch.nodes[0].state for branch, _ in live]
+    judged = judge_all(env, states, [items for _, items in live], rules.alpha, report)
+    for (branch, items), of_node in zip(live, judged, strict=True):
+        picks = choose([it.reward for it in of_node], rules.beam, pick_rng(rules, items[0].turn))
+        branch.scored += [item.scored(index in picks) for index, item in enumerate(of_node)]
+        parent = branch.nodes[0]
+        children = [_child(parent, of_node[index], index == picks[0]) for index in picks]
+        branch.nodes = children or [replace(parent, status=Status.ERROR)]
 
 
 def _child(parent: Node, judged: Judged, first: bool) -> Node:

@@ -1,72 +1,16 @@
-"""Judging one candidate, and choosing among a node's candidates.
+"""Choosing among a node's candidates by their rewards, and naming rows in messages.
 
-`r = alpha * team + sum(local)` is both what is trained on and what is picked by.
+`r = alpha * team + sum(local)`, made in scoring.py, is both what is trained on and what is picked
+by.
 """
 
 import math
 from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple
 
-from components.engine import FinishReason
 from components.env_execution.rules import Rules
-from components.errors import RolewiseError
-from components.records import Candidate, Scored, Turn
+from components.records import Candidate, Turn
 from components.seeds import derive_seed
-from envs.base import Environment, Rewards, State, Status
-
-
-class Judged(NamedTuple):
-    """One candidate after the environment looked at it."""
-
-    candidate: Candidate
-    reward: float | None
-    """None: not an answer (generation failed), or one that could not be judged."""
-    parts: dict[str, float] | None
-    status: Status
-    state: State
-    """After the action; None where there is no reward."""
-
-    def scored(self, chosen: bool) -> Scored:
-        """The record row."""
-        return Scored(self.candidate, self.reward, self.parts, chosen, self.status)
-
-
-def mixture(rewards: Rewards, alpha: float) -> float:
-    """`alpha * team + sum(local)`."""
-    return alpha * rewards.team + sum(rewards.local.values())
-
-
-def judge(env: Environment, state: State, candidate: Candidate, alpha: float) -> Judged:
-    """Score one answer by executing it on the node's state, which stays as it is.
-
-    A failed generation, and an answer that the environment could not judge (status ERROR), get no
-    reward. RolewiseError for a reward that is not finite, or a status only the loop may set.
-    """
-    if candidate.finish_reason == FinishReason.ERROR:
-        return unjudged(candidate, Status.ERROR)
-    result = env.step(state, candidate.turn.role, candidate.text)
-    if result.status == Status.ERROR:
-        return unjudged(candidate, Status.ERROR)
-    if result.status == Status.OUT_OF_TURNS:
-        raise RolewiseError(
-            f"{where(candidate)}: environment {env.name!r} returned status out_of_turns, "
-            "which only the turn loop sets; expected running, solved, failed or error"
-        )
-    parts = {"team": float(result.rewards.team)}
-    parts |= {f"local/{name}": float(value) for name, value in result.rewards.local.items()}
-    for name, value in parts.items():
-        if not math.isfinite(value):
-            raise RolewiseError(
-                f"{where(candidate)}: reward part {name!r} of environment {env.name!r} is {value}, "
-                "expected a finite number"
-            )
-    return Judged(candidate, mixture(result.rewards, alpha), parts, result.status, result.state)
-
-
-def unjudged(candidate: Candidate, status: Status) -> Judged:
-    """The row of a candidate without reward: kept, never picked, never trained on."""
-    return Judged(candidate, None, None, status, None)
 
 
 def choose(rewards: Sequence[float | None], beam: int, rng: Random | None = None) -> list[int]:

@@ -18,6 +18,9 @@ from components.records import Candidate, Episode, Scored, Turn
 from components.seeds import candidate_seed
 from envs.base import Environment, Task
 
+JUDGING_IS_SLOW_S = 1.0
+"""From here on the progress says how many answers of a phase are judged."""
+
 
 @dataclass(frozen=True)
 class Played:
@@ -55,17 +58,19 @@ def play(
     begun = time.perf_counter()
     frontier = start(env, tasks, rules, benchmark)
     scored: list[Scored] = []
-    num_episodes, num_tokens, generate_s = len(frontier.nodes), 0, 0.0
+    telling = _Telling(env, rules, step, len(frontier.nodes))
+    num_tokens, generate_s = 0, 0.0
     while frontier.nodes:
         turns = prompts(env, frontier, rules)
         asked = time.perf_counter()
         candidates = answer(engine, turns, rules, sampling)
         generate_s += time.perf_counter() - asked
-        advanced = advance(env, frontier, candidates, rules)
+        num_tokens += sum(len(item.completion_ids) for item in candidates)
+        telling.begin(frontier, num_tokens / max(generate_s, 1e-9))
+        advanced = advance(env, frontier, candidates, rules, telling.judged)
         scored += advanced.scored
         frontier = advanced.frontier
-        num_tokens += sum(len(item.completion_ids) for item in candidates)
-        _report(env, frontier, num_episodes, rules, step, num_tokens / max(generate_s, 1e-9))
+        telling.turns(frontier)
     environment_s = time.perf_counter() - begun - generate_s
     return Played(scored, list(frontier.ended), generate_s, environment_s, num_tokens)
 
@@ -139,13 +144,34 @@ def _candidate(turn: Turn, index: int, completion: Completion, sampling: Samplin
     )
 
 
-def _report(
-    env: Environment, frontier: Frontier, num_episodes: int, rules: Rules, step: str, rate: float
-) -> None:
-    """Progress in role turns; those that an early end made unnecessary count as done."""
-    phases = num_phases(env)
-    roles = len(env.roles) // phases
-    left = (rules.num_turns - frontier.turn) * phases - frontier.phase
-    live = sum(node.spine for node in frontier.nodes)
-    total = num_episodes * rules.num_turns * phases * roles
-    progress(step, total - live * left * roles, total, "turns", tokens_per_s=round(rate))
+@dataclass
+class _Telling:
+    """Progress of one play, in role turns; those that an early end made unnecessary are done."""
+
+    env: Environment
+    rules: Rules
+    step: str
+    num_episodes: int
+    _before: Frontier | None = None
+    """What is being judged, and since when."""
+    _since: float = 0.0
+    _rate: float = 0.0
+
+    def begin(self, before: Frontier, tokens_per_s: float) -> None:
+        """The answers to this frontier are there and will be judged."""
+        self._before, self._rate, self._since = before, tokens_per_s, time.perf_counter()
+
+    def judged(self, done: int, total: int) -> None:
+        """Part of them is judged; said only where that takes its time (programs, proofs)."""
+        if self._before and time.perf_counter() - self._since > JUDGING_IS_SLOW_S:
+            self.turns(self._before, judged=f"{done}/{total}")
+
+    def turns(self, frontier: Frontier, **rates: str) -> None:
+        """How many role turns are over."""
+        phases = num_phases(self.env)
+        roles = len(self.env.roles) // phases
+        left = (self.rules.num_turns - frontier.turn) * phases - frontier.phase
+        live = sum(node.spine for node in frontier.nodes)
+        total = self.num_episodes * self.rules.num_turns * phases * roles
+        done, rate = total - live * left * roles, round(self._rate)
+        progress(self.step, done, total, "turns", tokens_per_s=rate, **rates)

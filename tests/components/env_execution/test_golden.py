@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from components.env_execution.selection import choose, mixture
+from components.env_execution.scoring import mixture
+from components.env_execution.selection import choose
 from components.records import Scored
 from envs.base import Order, Rewards, Status
 from tests.doubles.environments import Tracer, parallel_roles, three_roles

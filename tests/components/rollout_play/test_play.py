@@ -160,3 +160,14 @@ def test_prompts_name_the_policy_of_their_role() -> None:
     rules = Rules(roles={"A": "shared", "B": "shared"})
     frontier = start(env, env.tasks(Split.TRAIN, 0, 0, 1), rules)
     assert [turn.policy for turn in prompts(env, frontier, rules)] == ["shared"]
+
+
+def test_slow_judging_says_how_many_answers_are_judged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("components.rollout.play.JUDGING_IS_SLOW_S", 0.0)
+    monkeypatch.setattr("components.progress._MIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr("components.env_execution.scoring.CHUNK", 3)
+    played(Tracer(), FakeEngine(GOLDEN), make_rules(num_turns=1))
+    lines = [line.split("turns", 1)[-1] for line in capsys.readouterr().out.splitlines()]
+    assert [line.partition("judged=")[2] for line in lines] == ["3/4", "4/4", ""] * 2
