@@ -37,6 +37,8 @@ _TRACKING = r"(https?|file|sqlite|(postgresql|mysql|mssql)(\+\w+)?)://|databrick
 
 NOT_IN_DIGEST = ("iterations", "storage", "tracking")
 """How far a run goes and where its results are kept: may change while it goes on."""
+_NOT_DECISIVE = {"rollout": {"env_workers"}}
+"""Section -> what of it changes the speed alone."""
 
 
 class ExperimentConfig(Section):
@@ -103,8 +105,16 @@ class ExperimentConfig(Section):
 
     def digest(self) -> str:
         """sha256 of everything that decides the result, so without NOT_IN_DIGEST."""
-        content = self.model_dump(mode="json", exclude=set(NOT_IN_DIGEST))
+        content = decisive(self.model_dump(mode="json"))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def decisive(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a resolved configuration decides the result."""
+    kept = {name: value for name, value in content.items() if name not in NOT_IN_DIGEST}
+    for name, keys in _NOT_DECISIVE.items():
+        kept[name] = {key: value for key, value in kept[name].items() if key not in keys}
+    return kept
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> ExperimentConfig:

@@ -108,6 +108,9 @@ class RolloutConfig(Section):
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_mib: Positive = 64
     """KV cache per engine on the CPU."""
+    env_workers: Positive | Literal["auto"] = "auto"
+    """Processes that judge answers; the results do not depend on it. 1: in the step's own. auto:
+    one per core if a batch takes long. Environments that run programs share them out themselves."""
 
     @model_validator(mode="after")
     def _signal_exists(self) -> "RolloutConfig":

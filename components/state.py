@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.config import NOT_IN_DIGEST, ExperimentConfig
+from components.config import ExperimentConfig, decisive
 from components.errors import ConfigError, RecordError, StorageError
 from components.policies import FolderRef, PolicyRef, Team
 from components.storage import Store
@@ -132,20 +132,19 @@ def load_state(path: str | Path) -> TrainingState:
 def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
     """Bind a run's name to its configuration.
 
-    ConfigError if the name belongs to a configuration that differs in more than NOT_IN_DIGEST.
+    ConfigError if the name belongs to a configuration that differs in what decides the result.
     """
     key = f"runs/{check_run(run)}/config.json"
     if store.create(key, config.to_json().encode()):
         return
-    now = json.loads(config.to_json())
     try:
-        first = dict(json.loads(store.read(key))) | {name: now[name] for name in NOT_IN_DIGEST}
-    except (ValueError, TypeError) as error:
+        first = decisive(json.loads(store.read(key)))
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise StorageError(
             f"{store.uri}/{key}: not the JSON of a configuration: {error}; delete it to bind run "
             f"{run!r} to this one"
         ) from error
-    lines = differences(first, now)
+    lines = differences(first, decisive(json.loads(config.to_json())))
     if lines:
         raise ConfigError(
             f"run {run!r} began with another configuration: {'; '.join(lines)}; "

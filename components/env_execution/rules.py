@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from components.config import ExperimentConfig
 from components.engine import Sampling
+from components.env_execution.workers import Recipe, in_workers
 from components.errors import ConfigError, RolewiseError
 from components.records import Turn
-from envs.base import Environment, Order, Split, Task
+from envs.base import Environment, Order, Split, StepsMany, Task
 
 EVALUATION_SEED = 0
 """Stream of all held-out tasks: the same for every run and seed, so that any two teams pair up."""
@@ -108,7 +109,10 @@ def _make(
         check_roles(env, config.roles)
     except ValueError as error:
         raise ConfigError(f"{field}: {error}") from error
-    return env
+    workers = config.rollout.env_workers
+    if workers == 1 or isinstance(env, StepsMany):
+        return env
+    return in_workers(env, Recipe(name, dict(options), config.env.reward), workers)
 
 
 def check_roles(env: Environment, roles: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ text after the other. Which of them is chosen is decided in selection.py.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,8 +15,11 @@ from components.errors import RolewiseError
 from components.records import Candidate, Scored
 from envs.base import Attempt, Environment, Rewards, State, Status, StepResult, StepsMany
 
-CHUNK = 256
-"""Texts that the environment gets at once: between two chunks there is progress to report."""
+CHUNK = 64
+"""Texts that the environment gets at once to begin with: between two chunks there is progress to
+report."""
+_CHUNK_S = 5.0
+"""The next chunk is twice as long where one takes less."""
 Report = Callable[[int, int], None]
 """(judged so far, to judge) of one role's candidates."""
 
@@ -69,8 +73,11 @@ def step_all(
 ) -> list[StepResult]:
     """`env.step` of every attempt, in order. RolewiseError if a batch comes back incomplete."""
     results: list[StepResult] = []
-    for begin in range(0, len(attempts), CHUNK):
-        results += _step_chunk(env, attempts[begin : begin + CHUNK])
+    size = CHUNK
+    while len(results) < len(attempts):
+        begun = time.perf_counter()
+        results += _step_chunk(env, attempts[len(results) : len(results) + size])
+        size *= 2 if time.perf_counter() - begun < _CHUNK_S else 1
         if report:
             report(len(results), len(attempts))
     return results

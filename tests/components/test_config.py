@@ -30,6 +30,9 @@ def test_the_digest_leaves_out_how_far_and_where_alone() -> None:
     assert make_config(storage={"uri": "file://elsewhere"}).digest() == config.digest()
     assert make_config(tracking={"num_traces": 0}).digest() == config.digest()
     assert make_config(iterations=99).digest() == config.digest()
+    rollout = content()["rollout"]
+    assert make_config(rollout=rollout | {"env_workers": 3}).digest() == config.digest()
+    assert make_config(rollout=rollout | {"num_turns": 3}).digest() != config.digest()
     assert make_config(seed=1).digest() != config.digest()
     assert make_config(evaluation={"num_tasks": 3}).digest() != config.digest()
 

@@ -108,6 +108,8 @@ def test_absent_states_are_named(file_store: Store, tmp_path: Path) -> None:
 def test_a_run_keeps_its_configuration(store: Store) -> None:
     register_run(store, "r", make_config())
     register_run(store, "r", make_config(iterations=99, tracking={"num_traces": 0}))
+    rollout = {"num_tasks": 4, "num_candidates": 2, "env_workers": 3}
+    register_run(store, "r", make_config(rollout=rollout))
     changed = make_config(seed=4, rollout={"num_tasks": 5, "num_candidates": 2})
     with pytest.raises(ConfigError) as caught:
         register_run(store, "r", changed)

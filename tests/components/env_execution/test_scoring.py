@@ -61,13 +61,13 @@ def test_a_batch_that_comes_back_incomplete_is_refused(lost: int) -> None:
 
 
 def test_large_batches_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "CHUNK", 4)
+    monkeypatch.setattr(scoring, "CHUNK", 4)  # and twice that, because it was fast
     env, told = Batching(), []
     state = env.reset(env.tasks(Split.TRAIN, 0, 0, 1)[0])
-    attempts = [Attempt(state, "A", str(number)) for number in range(10)]
+    attempts = [Attempt(state, "A", str(number)) for number in range(14)]
     results = step_all(env, attempts, lambda *counts: told.append(counts))
-    assert [len(batch) for batch in env.batches] == [4, 4, 2]
-    assert told == [(4, 10), (8, 10), (10, 10)]
+    assert [len(batch) for batch in env.batches] == [4, 8, 2]
+    assert told == [(4, 14), (12, 14), (14, 14)]
     assert results == [env.step(*attempt) for attempt in attempts]
 
 
