@@ -1,0 +1,1 @@
+"""Sokoban: push all boxes onto goals (see README.md)."""

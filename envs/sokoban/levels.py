@@ -1,0 +1,148 @@
+"""Levels as text: the XSB marks, and files with many levels as Boxoban and level collections use.
+
+`#` wall, `@` player, `+` player on a goal, `$` box, `*` box on a goal, `.` goal; a space, `-` or
+`_` is floor. Levels are separated by empty lines, comments (`;`) or other text. A line is a row of
+a level if its first mark is a wall; after such a row also if its last mark is one, or if it has
+nothing but marks. The last text before a level is its title. Rows may be of unequal length. Whether a level can be solved is not looked at.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from envs.sokoban.board import Cell, CellSet, board, members, reach
+from envs.sokoban.room import Level, Room
+
+MAX_SIDE = 64
+"""Rows and columns of the largest level that is read."""
+_FLOOR = " -_"
+_MARKS = frozenset("#@+$*. -_")
+_NOTE = ";'\""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A level as it stands in a file."""
+
+    level: Level
+    title: str
+    where: str
+    """`file, level n (line m)`, for messages."""
+
+
+def to_rows(room: Room, boxes: CellSet, player: Cell, floor: str = " ") -> list[str]:
+    """One string per row from the top."""
+    marks = [floor] * (room.height * room.width)
+    for cells, mark in ((room.walls, "#"), (room.goals, "."), (boxes, "$"),
+                        (boxes & room.goals, "*")):  # fmt: skip
+        for cell in members(cells):
+            marks[cell] = mark
+    marks[player] = "+" if room.goals >> player & 1 else "@"
+    width = room.width
+    return ["".join(marks[start : start + width]) for start in range(0, len(marks), width)]
+
+
+def parse_rows(rows: Sequence[str], where: str = "level", first_line: int = 1) -> Level:
+    """The level. ValueError naming the row (and its line) or what is wrong with the whole."""
+    _check_rows(rows, where, first_line)
+    width = max(map(len, rows))
+    indent = min(len(row) - len(row.lstrip(_FLOOR)) for row in rows)
+    text = "".join(row.ljust(width)[indent:] for row in rows)
+    cells = {mark: sum(1 << cell for cell, found in enumerate(text) if found in mark)
+             for mark in ("#", ".*+", "$*", "@+")}  # fmt: skip
+    walls, goals, boxes, players = cells.values()
+    if players.bit_count() != 1:
+        raise ValueError(f"{where}: {players.bit_count()} players (`@` or `+`), expected 1")
+    level = Level(Room(len(rows), width - indent, walls, goals), boxes, players.bit_length() - 1)
+    _check_boxes(level, where)
+    return level
+
+
+def _check_rows(rows: Sequence[str], where: str, first_line: int) -> None:
+    if len(rows) > MAX_SIDE:
+        raise ValueError(f"{where}: {len(rows)} rows, expected {MAX_SIDE} or fewer")
+    if not rows:
+        raise ValueError(f"{where}: no rows")
+    for number, row in enumerate(rows):
+        at = f"{where}: row {number + 1} (line {first_line + number})"
+        if len(row) > MAX_SIDE:
+            raise ValueError(f"{at} has {len(row)} columns, expected {MAX_SIDE} or fewer")
+        column = next((n for n, mark in enumerate(row) if mark not in _MARKS), None)
+        if column is not None:
+            raise ValueError(
+                f"{at}, column {column + 1} is {row[column]!r}, expected one of `#@+$*.` or a "
+                "floor mark (space, `-`, `_`)"
+            )
+        if not row.strip(_FLOOR):
+            raise ValueError(f"{at} has nothing but floor, expected walls at both ends")
+
+
+def _check_boxes(level: Level, where: str) -> None:
+    """Closed, as many boxes as goals, all that matters inside, and something to do."""
+    room = level.room
+    inside = region(level)
+    if inside & board(room.height, room.width).ring:
+        raise ValueError(f"{where}: the player can leave the room, expected walls all around")
+    num_boxes, num_goals = level.boxes.bit_count(), room.goals.bit_count()
+    if num_boxes != num_goals or not num_boxes:
+        raise ValueError(
+            f"{where}: {num_boxes} boxes and {num_goals} goals, expected equally many, 1 or more"
+        )
+    outside = (level.boxes ^ room.goals) & ~inside
+    if outside:
+        row, column = divmod(outside.bit_length() - 1, room.width)
+        raise ValueError(
+            f"{where}: row {row + 1}, column {column + 1} has a box or a goal that the player "
+            "cannot get to, expected it inside the room"
+        )
+    if level.boxes == room.goals:
+        raise ValueError(f"{where}: all boxes stand on goals already, expected something to do")
+
+
+def region(level: Level) -> CellSet:
+    """Where the player could get if there were no boxes; may hold cells of the ring if open."""
+    room = level.room
+    return reach(room.width, room.board.full & ~room.walls, 1 << level.player)
+
+
+def read_text(text: str, name: str) -> list[Found]:
+    """All levels of a file's text, in order. ValueError names the file, the level and the row."""
+    found = []
+    for number, (line, title, rows) in enumerate(_blocks(text.splitlines()), 1):
+        where = f"{name}, level {number}"
+        found.append(Found(parse_rows(rows, where, line), title, f"{where} (line {line})"))
+    if not found:
+        raise ValueError(f"{name}: no level in it; expected rows of `#`, `@`, `$`, `.` and floor")
+    return found
+
+
+def write_text(levels: Iterable[tuple[Level, str]]) -> str:
+    """(level, title) as a file's text, which `read_text` reads; floor at the row's end is cut."""
+    blocks = []
+    for level, title in levels:
+        rows = [row.rstrip() for row in to_rows(level.room, level.boxes, level.player)]
+        blocks.append("\n".join([f"; {' '.join(title.split())}".rstrip(), *rows]) + "\n")
+    return "\n".join(blocks)
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
+    """(line of the first row, title, rows) of every level."""
+    title, rows, first = "", list[str](), 0
+    for number, line in enumerate(lines, 1):
+        if _is_row(line, bool(rows)):
+            first = first if rows else number
+            rows.append(line.rstrip())
+            continue
+        if rows:
+            yield first, title, rows
+            title, rows = "", []
+        title = line.strip().strip(_NOTE).strip() or title
+    if rows:
+        yield first, title, rows
+
+
+def _is_row(line: str, inside: bool) -> bool:
+    """`inside`: the line before is a row."""
+    marks = line.strip().strip(_FLOOR)
+    if marks.startswith("#"):
+        return True
+    return inside and bool(marks) and (marks.endswith("#") or set(marks) <= _MARKS)

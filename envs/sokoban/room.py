@@ -1,0 +1,157 @@
+"""Rooms, levels, and how far boxes are from their goals, in pushes.
+
+The push distance of a box to a goal is the least number of pushes if it were alone and the player
+could step around it at will: a lower bound, and infinite exactly where the box can never get
+there. A box without any reachable goal, or boxes that reach fewer goals than there are boxes,
+cannot be solved any more: the level is stuck. Boxes that block each other are not looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from envs.sokoban.board import Board, Cell, CellSet, board, members
+
+FAR = 1 << 20
+"""Stands for an infinite push distance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What never changes in an episode."""
+
+    height: int
+    width: int
+    walls: CellSet
+    goals: CellSet
+
+    @property
+    def board(self) -> Board:
+        """Tables of this size."""
+        return board(self.height, self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A room with its boxes and the player."""
+
+    room: Room
+    boxes: CellSet
+    player: Cell
+
+
+class PushDistances(NamedTuple):
+    """Push distances of one room."""
+
+    steps: tuple[tuple[int, ...], ...]
+    """Goal (in reading order) -> cell -> pushes; FAR where a box cannot get there."""
+    nearest: tuple[int, ...]
+    """Cell -> pushes to the nearest goal, or FAR."""
+    live: CellSet
+    """Cells from which a box can be pushed to some goal."""
+    span: int
+    """The largest finite distance, at least 1."""
+
+
+@lru_cache(maxsize=8192)
+def push_distances(room: Room) -> PushDistances:
+    """The room's tables."""
+    free = room.board.full & ~room.walls
+    steps = tuple(_steps(free, room.height * room.width, room.width, goal)
+                  for goal in members(room.goals))  # fmt: skip
+    nearest = tuple(map(min, zip(*steps, strict=True))) if len(steps) > 1 else steps[0]
+    live = sum(1 << cell for cell, pushes in enumerate(nearest) if pushes < FAR)
+    span = max(pushes for row in steps for pushes in row if pushes < FAR)
+    return PushDistances(steps, nearest, live, max(1, span))
+
+
+def _steps(free: CellSet, size: int, width: int, goal: Cell) -> tuple[int, ...]:
+    """Breadth-first from the goal against the pushes: the player needs the cell behind the box."""
+    steps = [FAR] * size
+    sides = [(shift, free << shift & free, free >> shift & free) for shift in (1, width)]
+    layer, unseen, distance = 1 << goal, free & ~(1 << goal), 0
+    while layer:
+        for cell in members(layer):
+            steps[cell] = distance
+        near = 0
+        for shift, after, before in sides:
+            near |= (layer >> shift & after) | (layer << shift & before)
+        layer = near & unseen
+        unseen ^= layer
+        distance += 1
+    return tuple(steps)
+
+
+def remaining(room: Room, boxes: CellSet) -> int:
+    """Pushes that the boxes still need, at least; -1 if they are stuck."""
+    if boxes & (boxes - 1):
+        return _matched(room, boxes)
+    pushes = push_distances(room).nearest[boxes.bit_length() - 1]
+    return pushes if pushes < FAR else -1
+
+
+@lru_cache(maxsize=65536)
+def _matched(room: Room, boxes: CellSet) -> int:
+    steps, _, live, _ = push_distances(room)
+    if boxes & ~live:
+        return -1
+    cells = list(members(boxes))
+    pushes = assignment([[row[cell] for row in steps] for cell in cells])
+    return pushes if pushes < FAR else -1
+
+
+def span(room: Room, boxes: CellSet) -> int:
+    """No position of as many boxes that is not stuck needs more pushes than this."""
+    return push_distances(room).span * boxes.bit_count()
+
+
+def assignment(costs: Sequence[Sequence[int]]) -> int:
+    """Least sum of one entry per row, no two in a column (Kuhn 1955, with potentials).
+
+    `costs` is square. Rows are matched one by one along shortest augmenting paths.
+    """
+    size = len(costs)
+    if size == 2:
+        (a, b), (c, d) = costs
+        return min(a + d, b + c)
+    row_price, column_price = [0] * (size + 1), [0] * (size + 1)
+    owner = [0] * (size + 1)
+    for row in range(1, size + 1):
+        _match_row(costs, row, row_price, column_price, owner)
+    return sum(costs[owner[column] - 1][column - 1] for column in range(1, size + 1))
+
+
+def _match_row(
+    costs: Sequence[Sequence[int]],
+    row: int,
+    row_price: list[int],
+    column_price: list[int],
+    owner: list[int],
+) -> None:
+    """Match `row` (from 1), moving earlier rows along one path; column 0 stands for nothing."""
+    size = len(costs)
+    slack, before, used = [FAR * size] * (size + 1), [0] * (size + 1), [False] * (size + 1)
+    owner[0], column = row, 0
+    while owner[column]:
+        used[column] = True
+        least, following = FAR * size * 2, 0
+        prices, current = costs[owner[column] - 1], row_price[owner[column]]
+        for other in range(1, size + 1):
+            if used[other]:
+                continue
+            price = prices[other - 1] - current - column_price[other]
+            if price < slack[other]:
+                slack[other], before[other] = price, column
+            if slack[other] < least:
+                least, following = slack[other], other
+        for other in range(size + 1):
+            if used[other]:
+                row_price[owner[other]] += least
+                column_price[other] -= least
+            else:
+                slack[other] -= least
+        column = following
+    while column:
+        owner[column] = owner[before[column]]
+        column = before[column]
