@@ -19,12 +19,12 @@ from components.settings import (
     EnvConfig,
     EvaluationConfig,
     GroupingConfig,
-    NonNegative,
     PolicyConfig,
     Positive,
     PromotionConfig,
     RolloutConfig,
     Section,
+    Seed,
     StorageConfig,
     TrackingConfig,
     UpdateConfig,
@@ -45,7 +45,7 @@ class ExperimentConfig(Section):
     """One experiment: an environment, a team and how it is trained."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
-    seed: NonNegative = 0
+    seed: Seed = 0
     iterations: Positive = 10
     """The total: a finished run can be extended."""
     env: EnvConfig
@@ -73,6 +73,18 @@ class ExperimentConfig(Section):
             raise ValueError(f"policies {unused} are played by no role")
         if not any(policy.trainable for policy in self.policies.values()):
             raise ValueError("no policy is trainable: there is nothing to train")
+        return self
+
+    @model_validator(mode="after")
+    def _answers_fit(self) -> "ExperimentConfig":
+        answer = self.rollout.max_new_tokens
+        for name, policy in self.policies.items():
+            positions = policy.init and policy.init.max_position_embeddings
+            if positions and answer >= positions:
+                raise ValueError(
+                    f"rollout.max_new_tokens {answer} leaves no room for a prompt; expected less "
+                    f"than policies.{name}.init.max_position_embeddings {positions}"
+                )
         return self
 
     @model_validator(mode="after")
@@ -180,7 +192,7 @@ def _apply(content: dict[str, Any], override: str) -> None:
 
 def _sentence(fault: Any) -> str:
     """`rollout.num_turns: Input should be greater than ..., got 0` in one line."""
-    where = ".".join(str(part) for part in fault["loc"]) or "configuration"
+    where = "".join(f"{part}." for part in fault["loc"]).removesuffix(".")
     reason = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
         return f"{where}: unknown key"
@@ -188,4 +200,5 @@ def _sentence(fault: Any) -> str:
         return f"{where}: missing"
     if isinstance(fault["input"], (str, int, float, bool)):
         reason += f", got {fault['input']!r}"
-    return f"{where}: {' '.join(reason.split())}"
+    reason = " ".join(reason.split())
+    return f"{where}: {reason}" if where else reason

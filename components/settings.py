@@ -7,8 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Positive = Annotated[int, Field(ge=1)]
-NonNegative = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+NonNegative = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1, strict=True)]
+"""As NumPy and PyTorch take them."""
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+"""Fit for a registry, a key in object storage and a Kubernetes label."""
 Beta = Annotated[float, Field(ge=0.0, lt=1.0)]
 KeyPart = Literal["task", "node", "turn", "role"]
 KEYS: tuple[KeyPart, ...] = ("task", "node", "turn", "role")
@@ -143,6 +147,8 @@ class GroupingConfig(Section):
 
     @model_validator(mode="after")
     def _key_is_pure(self) -> "GroupingConfig":
+        if len(set(self.key)) != len(self.key):
+            raise ValueError(f"key {self.key} names a part twice")
         missing = [part for part in KEYS if part not in self.key]
         if missing and not self.allow_impure:
             raise ValueError(f"key {self.key} leaves out {missing}: needs `allow_impure: true`")
@@ -239,7 +245,7 @@ class EvaluationConfig(Section):
 class PromotionConfig(Section):
     """The gate that a new champion must pass."""
 
-    team: str | None = None
+    team: Name | None = None
     """Registered name; None: the experiment's name."""
     min_gain: float = 0.0
     """The lower bound of the paired success difference must be above this."""

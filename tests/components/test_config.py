@@ -55,6 +55,10 @@ def test_the_digest_leaves_out_how_far_and_where_alone() -> None:
         ({"roles": {"planner": "plan"}}, r"policies \['tool'\] are played by no role"),
         ({"roles": {}}, "roles: .*at least 1 item"),
         ({"rollout": {"num_candidates": 1}}, "num_candidates is 1: a group of one has no baseline"),
+        ({"rollout": {"num_tasks": True}}, "rollout.num_tasks: .* valid integer, got True"),
+        ({"seed": 2**32}, "seed: .*, got 4294967296"),
+        ({"grouping": {"key": ["task", "task", "node", "turn", "role"]}}, "names a part twice"),
+        ({"promotion": {"team": "a/b"}}, "promotion.team: .* pattern .*, got 'a/b'"),
         ({"rollout": {"num_candidates": 0}}, "rollout.num_candidates: .*, got 0"),
         ({"rollout": {"beam": 5}}, "beam 5 keeps more than num_candidates 4"),
         ({"rollout": {"sampling": "parallel", "beam": 2}}, "beam 2 needs `sampling: tree`"),
@@ -172,7 +176,11 @@ def _with_text(text: str) -> Any:
 
 @pytest.mark.parametrize(
     ("init", "words"),
-    [({"num_heads": 4, "num_kv_heads": 3}, "no multiple"), ({"head_dim": 34}, "32, 64 or 128")],
+    [
+        ({"num_heads": 4, "num_kv_heads": 3}, "no multiple"),
+        ({"head_dim": 34}, "32, 64 or 128"),
+        ({"max_position_embeddings": 256}, "max_new_tokens 256 leaves no room for a prompt"),
+    ],
 )
 def test_shapes_that_no_engine_has(init: dict[str, int], words: str) -> None:
     content = make_config().model_dump(mode="json")
