@@ -1,36 +1,44 @@
-"""`python -m envs`: list the environments, check one, or watch an episode."""
+"""`python -m envs`: list the environments, check one, or play an episode."""
 
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 
 import yaml
 
-from envs.base import Demonstrates, Environment, Split, State, Status
+from envs.base import Environment, Split, Status
 from envs.checks import check_env
-from envs.registry import available, make_environment
+from envs.describing import description, options_of, presets_of, table
+from envs.playing import HELP, Ask, Table, play, printable
+from envs.registry import make_environment
 
 _EXAMPLES = """\
 examples:
-  python -m envs list
+  python -m envs list                             every environment in one line
+  python -m envs list sokoban                     its options, roles and rewards
+  python -m envs play sokoban --seed 3            you play the last role, examples the others
+  python -m envs play sokoban --role all          you play every role
+  python -m envs play plan_path --auto            watch prompts, example answers and rewards
   python -m envs check plan_path --set prompt_style=compact --set action_language=cells
   python -m envs check my_package.my_env:make     the contract, for an environment of your own
-  python -m envs play plan_path --seed 3          prompts, example answers and their rewards
-  python -m envs play plan_path --answer          the same, but you answer (one line each)
+"""
+_PLAY = """\
+Play one episode. You see the picture and write the answers of the last role, which decides; the
+other roles answer with the environment's demonstrations, which are poor on purpose. Each answer is
+judged as a model's would be: an illegal one is an outcome with its rewards.
+
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0, 1 if a check failed, 2 if the command cannot be understood."""
     options = _parser().parse_args(arguments)
-    if options.verb == "list":
-        print("\n".join(available()))
-        return 0
+    verbs = {"list": _list, "check": _check, "play": _play}
     try:
-        env = _make(options)
-        return _check(options, env) if options.verb == "check" else _play(options, env)
+        return verbs[options.verb](options)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -40,26 +48,49 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m envs",
         description="Environments that teams are trained in: see which exist, check that one "
-        "keeps the contract of envs/base.py, or watch an episode.",
+        "keeps the contract of envs/base.py, or play an episode.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|check|play")
-    verbs.add_parser("list", help="names that env.name may have, besides module:Class")
+    listing = verbs.add_parser("list", help="names that env.name may have, besides module:factory")
+    listing.add_argument("name", nargs="?", help="show this one's options, roles and rewards")
     check = verbs.add_parser("check", help="run the contract's test; one sentence per failure")
-    play = verbs.add_parser("play", help="print one episode")
-    for verb in (check, play):
-        verb.add_argument("name", help="a listed name, or module:Class")
-        verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="values",
-                          help="an option of the environment, the value as YAML")  # fmt: skip
-        verb.add_argument("--reward", default="dense", help="reward preset (default: dense)")
-        verb.add_argument("--seed", type=int, default=0, help="of the task stream (default: 0)")
-        verb.add_argument("--turns", type=_positive, default=4, help="at most (default: 4)")
+    playing = verbs.add_parser(
+        "play",
+        help="play one episode, or watch it",
+        description=_PLAY + HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    listing.set_defaults(values=[], reward="dense")
+    for verb in (check, playing):
+        _add_common(verb)
     check.add_argument("--tasks", type=_positive, default=6, help="episodes per split (default: 6)")
-    play.add_argument("--split", choices=[split.value for split in Split], default="train")
-    play.add_argument("--task", type=int, default=0, help="index in the stream (default: 0)")
-    play.add_argument("--answer", action="store_true", help="read the answers from the terminal")
+    _add_play(playing)
     return parser
+
+
+def _add_common(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("name", help="a listed name, or module:factory")
+    verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="values",
+                      help="an option of the environment, the value as YAML")  # fmt: skip
+    verb.add_argument("--reward", default="dense", help="reward preset (default: dense)")
+    verb.add_argument("--seed", type=int, default=0, help="of the task stream (default: 0)")
+    verb.add_argument("--turns", type=_positive, default=4, help="at most (default: 4)")
+
+
+def _add_play(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--split", choices=[split.value for split in Split], default="train")
+    verb.add_argument("--task", type=int, default=0, help="index in the stream (default: 0)")
+    verb.add_argument("--role", action="append", default=[], metavar="NAME", dest="people",
+                      help="a role that you play, repeatable, or `all` "
+                      "(default: the last)")  # fmt: skip
+    verb.add_argument("--auto", action="store_true",
+                      help="every role answers with demonstrations, prompts are shown; so does a "
+                      "command that is given no terminal and no input")  # fmt: skip
+    shown = verb.add_mutually_exclusive_group()
+    shown.add_argument("--prompt", action="store_true", help="show all that a role reads")
+    shown.add_argument("--picture", action="store_true", help="show pictures, with --auto too")
 
 
 def _positive(text: str) -> int:
@@ -87,7 +118,21 @@ def _make(options: argparse.Namespace) -> Environment:
     return make_environment(options.name, values, options.reward)
 
 
-def _check(options: argparse.Namespace, env: Environment) -> int:
+def _list(options: argparse.Namespace) -> int:
+    if options.name is None:
+        print("\n".join(table()))
+        print("\npython -m envs list NAME shows the options; env.name may also be module:factory")
+        return 0
+    env = _make(options)
+    print(f"{options.name} {env.version}: {description(env)}")
+    print(f"roles: {', '.join(env.roles)} ({env.order.value})")
+    for title, lines in {"rewards": presets_of(env), "options": options_of(env)}.items():
+        print("\n".join([f"\n{title}", *(f"  {line}" for line in lines)]))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    env = _make(options)
     failures = check_env(
         env,
         num_tasks=options.tasks,
@@ -102,40 +147,47 @@ def _check(options: argparse.Namespace, env: Environment) -> int:
     return 1 if failures else 0
 
 
-def _play(options: argparse.Namespace, env: Environment) -> int:
+def _play(options: argparse.Namespace) -> int:
+    env = _make(options)
     (task,) = env.tasks(Split(options.split), options.seed, options.task, 1)
-    state, rng = env.reset(task), Random(options.seed)
-    print(f"task {task.task_id}")
-    for turn in range(options.turns):
-        for role in env.roles:
-            print(f"\n--- turn {turn}, {role} reads")
-            print("\n".join(message["content"] for message in env.observe(state, role)))
-            text = _answer(options, env, state, role, rng)
-            result = env.step(state, role, text)
-            parts = ", ".join(
-                f"{part} {value:+.3f}" for part, value in result.rewards.local.items()
-            )
-            print(f"--- {role} writes\n{text}")
-            print(f"--- team {result.rewards.team:+.3f}; {parts or 'no local parts'}")
-            state = result.state
-            if result.status is not Status.RUNNING:
-                print(f"\n{result.status.value} in turn {turn}")
-                return 0
-    print(f"\n{Status.OUT_OF_TURNS.value} after {options.turns} turns")
-    return 0
+    people, ask = _people(options, env)
+    prompts = options.prompt or not (people or options.picture)
+    status = play(Table(env, people, prompts, Random(options.seed), ask), task, options.turns)
+    return 2 if status is Status.ERROR else 0
 
 
-def _answer(
-    options: argparse.Namespace, env: Environment, state: State, role: str, rng: Random
-) -> str:
-    if options.answer:
-        try:
-            return input(f"--- your answer as {role}: ")
-        except EOFError:
-            raise ValueError(f"no more answers; expected a line for {role}") from None
-    if not isinstance(env, Demonstrates):
-        raise ValueError(f"{env.name} has no example answers; play it with --answer")
-    return env.demonstrate(state, role, rng)
+def _people(options: argparse.Namespace, env: Environment) -> tuple[tuple[str, ...], Ask]:
+    """The roles that a person plays, and how they are asked."""
+    strangers = sorted(set(options.people) - {*env.roles, "all"})
+    if strangers:
+        raise ValueError(f"--role {strangers[0]}: expected one of {[*env.roles, 'all']}")
+    if options.auto:
+        return (), input
+    named = env.roles if "all" in options.people else options.people or env.roles[-1:]
+    people = tuple(role for role in env.roles if role in named)
+    if sys.stdin.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401  (lines can be edited, and called up again)
+        return people, input
+    first = sys.stdin.readline()
+    if not first and not options.people:
+        print("no terminal and no input: every role is demonstrated (--auto)", file=sys.stderr)
+        return (), input
+    return people, _from_pipe(first)
+
+
+def _from_pipe(first: str) -> Ask:
+    """Lines of the standard input, shown as if they had been typed."""
+    waiting = [first]
+
+    def ask(shown: str) -> str:
+        line = waiting.pop() if waiting else sys.stdin.readline()
+        if not line:
+            raise EOFError
+        print(shown + printable(line.rstrip("\n")))
+        return line.rstrip("\n")
+
+    return ask
 
 
 if __name__ == "__main__":

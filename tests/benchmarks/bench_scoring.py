@@ -36,7 +36,7 @@ def rows() -> list[Row]:
         row(f"{name}, {cores} processes", shared["s"], alone["s"], None, "s", f"one: {note}"),
         Row(
             name=f"{name}, peak memory", ours=alone["mib"], other=shared["mib"], unit="MiB",
-            ratio=None, goal=None, met=None, note=f"one process; {cores} workers, their peaks added",
+            ratio=None, goal=None, met=None, note=f"one; {cores} workers, peaks added",
         ),
     ]  # fmt: skip
 

@@ -1,15 +1,37 @@
-"""The command `python -m envs`."""
+"""The command `python -m envs`: list, check, and what cannot be understood."""
 
-import io
+from importlib.metadata import EntryPoint
 
 import pytest
 
+from envs import registry
 from envs.__main__ import main
 
 
-def test_list(capsys):
+def test_list_shows_every_environment_in_one_line(capsys, monkeypatch):
+    found = [EntryPoint("liar", "tests.envs.broken_factories:make_liar", registry.GROUP),
+             EntryPoint("gone", "no_such.module:make", registry.GROUP)]  # fmt: skip
+    monkeypatch.setattr(registry, "entry_points", lambda group: found)
     assert main(["list"]) == 0
-    assert "plan_path" in capsys.readouterr().out.split()
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.split()[0]: line for line in lines if line}
+    assert "tool, planner" in rows["plan_path"]
+    assert "serial" in rows["plan_path"]
+    assert rows["plan_path"].endswith("a tool proposes, a planner decides.")
+    assert "not with default options" in rows["gone"]
+    assert {*registry.BUILT_IN, "liar", "gone"} <= set(rows)
+
+
+def test_list_of_one_shows_options_roles_and_rewards(capsys):
+    assert main(["list", "plan_path"]) == 0
+    out = capsys.readouterr().out
+    assert "roles: tool, planner (serial)" in out
+    assert "  dense: team [-0.5, 1]\n    planner: format [-0.2, 0], legal" in out
+    assert "  height: 10\n" in out
+    assert "team | planner. team: tool, then planner." in out
+    assert "  demonstrations.shortest: 0.12\n      Answers of a role without a tool" in out
+    assert main(["list", "tests.envs.broken_factories:make_liar"]) == 0
+    assert main(["list", "chess"]) == 2
 
 
 def test_check_passes_and_fails(capsys):
@@ -17,17 +39,6 @@ def test_check_passes_and_fails(capsys):
     assert "the contract holds" in capsys.readouterr().out
     assert main(["check", "tests.envs.broken_factories:make_liar"]) == 1
     assert "FAILED observe gives speaker no messages" in capsys.readouterr().out
-
-
-def test_play_is_repeatable_and_shows_the_end(capsys):
-    command = ["play", "plan_path", "--seed", "3", "--set", "demonstrations.shortest=1",
-               "--set", "demonstrations.straight=0", "--set", "roles=planner"]  # fmt: skip
-    assert main(command) == 0
-    first = capsys.readouterr().out
-    assert main(command) == 0
-    assert capsys.readouterr().out == first
-    assert "task plan_path/train/3/0" in first
-    assert first.rstrip().endswith("solved in turn 0")
 
 
 def test_errors_are_one_line_and_status_2(capsys):
@@ -49,13 +60,14 @@ def test_a_check_of_nothing_is_refused(option, capsys):
     assert f"argument {option[0]}: " in capsys.readouterr().err
 
 
-def test_answers_that_end_are_a_sentence(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert main(["play", "plan_path", "--answer"]) == 2
-    assert capsys.readouterr().err == "error: no more answers; expected a line for tool\n"
-
-
-def test_help_teaches(capsys):
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["--help"], "python -m envs play sokoban --seed 3"),
+        (["play", "--help"], "/prompt shows what the role reads"),
+    ],
+)
+def test_help_teaches(command, sentence, capsys):
     with pytest.raises(SystemExit):
-        main(["--help"])
-    assert "python -m envs play plan_path --seed 3" in capsys.readouterr().out
+        main(command)
+    assert sentence in capsys.readouterr().out
