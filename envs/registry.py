@@ -12,7 +12,10 @@ from typing import cast
 from envs.base import JSON, Environment, EnvironmentFactory
 
 GROUP = "rolewise.environments"
-BUILT_IN: Mapping[str, str] = {"plan_path": "envs.plan_path.environment:make_plan_path"}
+BUILT_IN: Mapping[str, str] = {
+    "plan_path": "envs.plan_path.environment:make_plan_path",
+    "sudoku": "envs.sudoku.environment:make_sudoku",
+}
 """name -> `module:factory`."""
 _MEMBERS = ("name", "version", "roles", "order", "reward", "reward_presets", "tasks", "reset",
             "observe", "step", "encode_state", "decode_state")  # fmt: skip
