@@ -7,18 +7,31 @@ imported before it is asked for.
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import cast
+from typing import NamedTuple, cast
 
 from envs.base import JSON, Environment, EnvironmentFactory
 
 GROUP = "rolewise.environments"
 BUILT_IN: Mapping[str, str] = {
     "plan_path": "envs.plan_path.environment:make_plan_path",
+    "sokoban": "envs.sokoban.environment:make_sokoban",
     "sudoku": "envs.sudoku.environment:make_sudoku",
 }
 """name -> `module:factory`."""
 _MEMBERS = ("name", "version", "roles", "order", "reward", "reward_presets", "tasks", "reset",
             "observe", "step", "encode_state", "decode_state")  # fmt: skip
+
+
+class Recipe(NamedTuple):
+    """How any process makes the same environment."""
+
+    name: str
+    options: Mapping[str, JSON]
+    reward: str
+
+    def make(self) -> Environment:
+        """`make_environment` of it."""
+        return make_environment(self.name, self.options, self.reward)
 
 
 def available() -> list[str]:

@@ -3,7 +3,8 @@
 `#` wall, `@` player, `+` player on a goal, `$` box, `*` box on a goal, `.` goal; a space, `-` or
 `_` is floor. Levels are separated by empty lines, comments (`;`) or other text. A line is a row of
 a level if its first mark is a wall; after such a row also if its last mark is one, or if it has
-nothing but marks. The last text before a level is its title. Rows may be of unequal length. Whether a level can be solved is not looked at.
+nothing but marks. The last text before a level is its title. Rows may be of unequal length. Whether a level can be
+solved is not looked at.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,19 +43,26 @@ def to_rows(room: Room, boxes: CellSet, player: Cell, floor: str = " ") -> list[
 
 
 def parse_rows(rows: Sequence[str], where: str = "level", first_line: int = 1) -> Level:
-    """The level. ValueError naming the row (and its line) or what is wrong with the whole."""
+    """A level to be played. ValueError naming the row (and its line), or what is wrong with the
+    whole. A common indent is cut."""
     _check_rows(rows, where, first_line)
-    width = max(map(len, rows))
     indent = min(len(row) - len(row.lstrip(_FLOOR)) for row in rows)
-    text = "".join(row.ljust(width)[indent:] for row in rows)
-    cells = {mark: sum(1 << cell for cell, found in enumerate(text) if found in mark)
-             for mark in ("#", ".*+", "$*", "@+")}  # fmt: skip
-    walls, goals, boxes, players = cells.values()
-    if players.bit_count() != 1:
-        raise ValueError(f"{where}: {players.bit_count()} players (`@` or `+`), expected 1")
-    level = Level(Room(len(rows), width - indent, walls, goals), boxes, players.bit_length() - 1)
+    level = parse_position([row[indent:] for row in rows], where)
     _check_boxes(level, where)
     return level
+
+
+def parse_position(rows: Sequence[str], where: str = "level") -> Level:
+    """The inverse of `to_rows`, of any position. ValueError unless it has one player."""
+    width = max(map(len, rows))
+    text = "".join(row.ljust(width) for row in rows)
+    walls, goals, boxes, players = (
+        sum(1 << cell for cell, mark in enumerate(text) if mark in marks)
+        for marks in ("#", ".*+", "$*", "@+")
+    )
+    if players.bit_count() != 1:
+        raise ValueError(f"{where}: {players.bit_count()} players (`@` or `+`), expected 1")
+    return Level(Room(len(rows), width, walls, goals), boxes, players.bit_length() - 1)
 
 
 def _check_rows(rows: Sequence[str], where: str, first_line: int) -> None:

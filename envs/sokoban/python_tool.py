@@ -1,0 +1,52 @@
+"""Python programs that the tool writes: run in the sandbox, what they print is tried on a copy.
+
+The program reads the grid's rows on standard input. A run that the sandbox could not make is no
+answer at all: it has no walk.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from envs.programs import find_program
+from envs.quoting import quotable
+from envs.sandbox import Outcome, Result, Run, SandboxOptions, open_sandbox
+from envs.sokoban.parser import parse_actions
+from envs.sokoban.room import Level
+from envs.sokoban.state import rows_of
+from envs.sokoban.walk import Language, Walk, nothing, walk
+
+MAX_OUTPUT = 1_000
+"""Characters of a program's output that the planner reads (the end)."""
+
+
+class Tried(NamedTuple):
+    """What came of one text."""
+
+    walk: Walk | None
+    """None: the sandbox failed, nothing is known."""
+    output: str
+
+
+def try_programs(
+    options: SandboxOptions, language: Language, texts: Sequence[tuple[str, Level]]
+) -> list[Tried]:
+    """The programs in these texts, run side by side."""
+    programs = [find_program(text) for text, _ in texts]
+    runs = [Run(program, "\n".join(rows_of(level)) + "\n")
+            for program, (_, level) in zip(programs, texts, strict=True) if program]  # fmt: skip
+    results = iter(open_sandbox(options).run_many(runs) if runs else [])
+    return [
+        _judged(next(results), level, language) if program else Tried(nothing(level), "")
+        for program, (_, level) in zip(programs, texts, strict=True)
+    ]
+
+
+def _judged(result: Result, level: Level, language: Language) -> Tried:
+    if result.outcome is Outcome.SANDBOX_ERROR:
+        return Tried(None, "")
+    if result.outcome is not Outcome.OK:
+        failure = f"({result.outcome.value})\n{result.stderr}"
+        return Tried(nothing(level), quotable(failure, MAX_OUTPUT))
+    actions = parse_actions(result.stdout, level.room, language, None)
+    tried = walk(level, actions, language) if actions else nothing(level)
+    return Tried(tried, quotable(result.stdout, MAX_OUTPUT) or "(nothing)")
