@@ -1,0 +1,101 @@
+"""Which guarantees hold on this machine: every one is attacked from inside, in a real run.
+
+A layer that exists but does not hold is found out like one that is missing. Whether to go on
+without a guarantee is the configuration's decision: `sandbox.accept_missing`.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from envs.sandbox.attempt import attempt, classify
+from envs.sandbox.inside.jail import cpu_backstop
+from envs.sandbox.inside.lane import LAYERS
+from envs.sandbox.options import GUARANTEES, SandboxOptions
+from envs.sandbox.results import Outcome, Run
+
+WHY = {
+    "landlock": "the kernel has no Landlock (Linux 5.13 or newer, switched on)",
+    "seccomp": "the kernel or the container denies seccomp filters, or the processor has no list "
+    "of calls (x86_64, aarch64)",
+}
+NEEDS = {
+    "filesystem": "landlock", "network": "seccomp", "processes": "seccomp", "signals": "seccomp",
+    "kernel": "seccomp",
+}  # fmt: skip
+
+
+class SandboxUnavailable(ValueError):
+    """This machine cannot give a guarantee that the configuration asks for."""
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """What a probe found."""
+
+    layers: tuple[str, ...]
+    """Those in force, of `LAYERS`."""
+    broken: Mapping[str, tuple[str, ...]]
+    """Guarantee -> the attacks that succeeded; empty where it holds."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of those that do not hold."""
+        return tuple(name for name, attacks in self.broken.items() if attacks)
+
+    def why(self, name: str) -> str:
+        """One line about a missing guarantee."""
+        needed = NEEDS.get(name)
+        reason = f"; {WHY[needed]}" if needed and needed not in self.layers else ""
+        return f"{name} ({GUARANTEES[name]}): succeeded: {', '.join(self.broken[name])}{reason}"
+
+    def refuse_unless(self, accepted: tuple[str, ...]) -> None:
+        """SandboxUnavailable that names every missing guarantee not accepted, and the way out."""
+        refused = [name for name in self.missing if name not in accepted]
+        if refused:
+            raise SandboxUnavailable(
+                f"the sandbox cannot guarantee {', '.join(refused)} on this machine. "
+                + ". ".join(map(self.why, refused))
+                + ". Run on a kernel that can, or accept it by name: sandbox.accept_missing: "
+                + json.dumps([*accepted, *refused])
+            )
+
+
+def examine(lane: socket.socket, options: SandboxOptions, folder: str) -> Guarantees:
+    """Run the attacks in one lane. `folder`: a folder of ours that programs must not see."""
+    program = (Path(__file__).parent / "inside" / "attempts.py").read_text()
+    with ExitStack() as stack:
+        given = _targets(stack, options, Path(folder))
+        run = Run(program, json.dumps(given))
+        evidence = attempt(lane, run, options, frozenset(LAYERS))
+    result = classify(evidence, options)
+    if result.outcome is not Outcome.OK:
+        raise SandboxUnavailable(
+            f"the sandbox's probe ended with {result.outcome}: {result.stderr.strip()[-600:]}"
+        )
+    found: dict[str, list[str]] = json.loads(result.stdout)
+    layers = tuple(evidence.told[0].decode().split()[1:])
+    return Guarantees(layers, {name: tuple(found[name]) for name in GUARANTEES})
+
+
+def _targets(stack: ExitStack, options: SandboxOptions, folder: Path) -> dict[str, object]:
+    """Something real to attack: a file and three listening sockets."""
+    canary, unix = folder / "canary", folder / "listener"
+    canary.write_text("not for programs")
+    abstract = f"rolewise-sandbox-{os.getpid()}-{id(stack)}"
+    tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    for address in (str(unix), f"\0{abstract}"):
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(address)
+        listener.listen()
+    for path in (canary, unix):
+        stack.callback(path.unlink, missing_ok=True)
+    return {
+        "canary": str(canary), "unix": str(unix), "abstract": abstract,
+        "port": tcp.getsockname()[1], "memory": options.memory_mib * 2**20,
+        "cpu": cpu_backstop(options.cpu_s),
+    }  # fmt: skip

@@ -1,0 +1,178 @@
+"""A lane forks one child per run, watches it and ends it: one run at a time, no user code here.
+
+The lane reads neither the program nor its input, so no later child finds them in its memory.
+"""
+
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from enum import IntEnum
+
+from envs.sandbox.inside import kernel
+from envs.sandbox.inside.jail import Jail, close_all_but, lock
+from envs.sandbox.inside.program import forget, run
+
+LAYERS = ("landlock", "seccomp")
+"""Bit i of a request: layer i may be missing."""
+NUM_DESCRIPTORS = 5
+"""Of a request: the program, its input, its two outputs, the token's socket."""
+TICK_S = 0.05
+MOST_THREADS = 64
+MOST_FILES, MOST_FILE_BYTES = 256, 32 * 2**20
+REPLY = struct.Struct("=iidd")
+"""Wait status, why it was killed, CPU seconds, wall seconds."""
+
+
+class Killed(IntEnum):
+    """Why the lane ended a run."""
+
+    NOT = 0
+    CPU = 1
+    WALL = 2
+    THREADS = 3
+    FILES = 4
+    ASKED = 5
+    """The other side had read enough, or went away."""
+
+
+def serve(requests: socket.socket, jail: Jail, folder: str) -> None:
+    """Until the other side closes. `folder`: where each run's scratch folder is made."""
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    number = 0
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(requests, 1, NUM_DESCRIPTORS)
+        if not message:
+            return
+        if len(descriptors) < NUM_DESCRIPTORS:  # a late wish to end the run before
+            continue
+        scratch = os.path.join(folder, str(number))
+        os.mkdir(scratch, 0o700)
+        requests.send(_run(requests, message[0], descriptors, jail, scratch))
+        number += 1
+
+
+def _run(
+    requests: socket.socket, optional: int, descriptors: Sequence[int], jail: Jail, scratch: str
+) -> bytes:
+    started = time.monotonic()
+    lane = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _become_program(lane, requests, optional, descriptors, jail, scratch)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    why = _watch(child, requests, jail, scratch, started)
+    _kill_group(child)
+    _, status, usage = os.wait4(child, 0)
+    _end_survivors()
+    _remove(scratch)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return REPLY.pack(status, why, cpu_s, time.monotonic() - started)
+
+
+def _become_program(
+    lane: int, requests: socket.socket, optional: int, descriptors: Sequence[int], jail: Jail,
+    scratch: str,
+) -> None:  # fmt: skip
+    """In the child; never returns."""
+    try:
+        program, stdin, stdout, stderr, end = descriptors
+        for target, source in enumerate((stdin, stdout, stderr)):
+            os.dup2(source, target)
+        requests.detach()
+        kept = [program, end] if jail.ruleset is None else [program, end, jail.ruleset]
+        close_all_but(kept)
+        layers = {layer for bit, layer in enumerate(LAYERS) if optional >> bit & 1}
+        found = lock(jail, scratch, lane, layers)
+        forget("envs")
+        os.write(end, ("ready " + " ".join(found)).encode())
+    except BaseException as error:  # a child that is not locked in must never go on
+        try:
+            os.write(descriptors[-1], f"fault {error}"[:500].encode("utf-8", "replace"))
+        finally:
+            os._exit(70)
+    run(program, end)
+
+
+def _watch(child: int, requests: socket.socket, jail: Jail, scratch: str, started: float) -> Killed:
+    """Return when the child has ended (it is not reaped yet) or has to be killed, and why."""
+    poll = select.poll()
+    pidfd = os.pidfd_open(child)
+    try:
+        poll.register(pidfd, select.POLLIN)
+        poll.register(requests, select.POLLIN)
+        while True:
+            left = jail.limits.wall_s - (time.monotonic() - started)
+            ready = poll.poll(max(0.0, min(TICK_S, left)) * 1000)
+            if any(descriptor == pidfd for descriptor, _ in ready):
+                return Killed.NOT
+            if ready:
+                requests.recv(1)
+                return Killed.ASKED
+            if left <= 0:
+                return Killed.WALL
+            if why := _over_limit(child, jail.limits.cpu_s, scratch):
+                return why
+    finally:
+        os.close(pidfd)
+
+
+def _over_limit(child: int, cpu_s: float, scratch: str) -> Killed:
+    try:
+        if time.clock_gettime(~child << 3 | 2) > cpu_s:
+            return Killed.CPU
+        with open(f"/proc/{child}/stat", "rb") as file:
+            if int(file.read().rpartition(b")")[2].split()[17]) > MOST_THREADS:
+                return Killed.THREADS
+    except OSError:  # it has just ended, or /proc is masked
+        pass
+    entries = list(os.scandir(scratch))
+    if len(entries) > MOST_FILES:
+        return Killed.FILES
+    blocks = sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries)
+    return Killed.FILES if 512 * blocks > MOST_FILE_BYTES else Killed.NOT
+
+
+def _kill_group(child: int) -> None:
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(child, signal.SIGKILL)
+        except OSError:  # no such group yet: it had not called setsid
+            pass
+
+
+def _end_survivors() -> None:
+    """Whatever a run left behind has become this process's child; normally there is nothing."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            for orphan in _children():
+                os.kill(orphan, signal.SIGKILL)
+            time.sleep(0.001)
+
+
+def _children() -> list[int]:
+    own, found = os.getpid(), []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    if int(file.read().rpartition(b")")[2].split()[1]) == own:
+                        found.append(int(name))
+            except OSError:
+                continue
+    return found
+
+
+def _remove(scratch: str) -> None:
+    """The folder holds plain files only: neither the filter nor Landlock lets a program make more."""
+    for name in os.listdir(scratch):
+        os.unlink(os.path.join(scratch, name))
+    os.rmdir(scratch)

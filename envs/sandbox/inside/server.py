@@ -1,0 +1,89 @@
+"""The fork server: a warm interpreter that forks lanes and never runs anybody's code.
+
+It is started with a clean environment, holds no secret, and ends when the other side closes or
+dies; its lanes die with it, and their runs with them.
+"""
+
+import gc
+import importlib
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import traceback
+
+from envs.sandbox.inside import kernel, landlock, readable
+from envs.sandbox.inside.jail import Jail, make_filter
+from envs.sandbox.inside.lane import serve
+from envs.sandbox.inside.settings import Settings, decode
+
+PRELOADED = (
+    "abc", "array", "ast", "bisect", "cmath", "collections", "collections.abc", "contextlib",
+    "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "heapq",
+    "inspect", "io", "itertools", "json", "linecache", "math", "numbers", "operator", "random",
+    "re", "statistics", "string", "struct", "sys", "textwrap", "threading", "time", "traceback",
+    "typing",
+)  # fmt: skip
+"""What programs import most: loaded once, shared by all runs."""
+
+
+def main(configuration: str, control: int) -> None:
+    """`configuration`: encoded settings; `control`: our end of a pair, which asks for lanes."""
+    settings = decode(configuration)
+    sys.path += settings.package_folders
+    sys.dont_write_bytecode = True
+    for name in (*PRELOADED, *settings.packages):
+        importlib.import_module(name)
+    _seed()
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    _accept(socket.socket(fileno=control), settings)
+    shutil.rmtree(settings.folder, ignore_errors=True)
+
+
+def _accept(control: socket.socket, settings: Settings) -> None:
+    number, server = 0, os.getpid()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            return
+        folder = os.path.join(settings.folder, str(number))
+        if os.fork() == 0:
+            control.close()
+            _become_lane(server, descriptors[0], folder, settings)
+        os.close(descriptors[0])
+        number += 1
+
+
+def _become_lane(server: int, requests: int, folder: str, settings: Settings) -> None:
+    """In the child; never returns."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == server:
+            os.mkdir(folder, 0o700)
+            serve(socket.socket(fileno=requests), _make_jail(folder, settings), folder)
+    except BaseException:  # the reason goes to the server's output, which is read when it fails
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def _make_jail(folder: str, settings: Settings) -> Jail:
+    files = [*readable.standard_library(), *readable.shared_libraries(), *settings.package_paths]
+    listed = [os.path.dirname(os.__file__), *settings.package_folders]
+    try:
+        ruleset = landlock.make_ruleset(files, listed, readable.DEVICES, folder)
+    except OSError:  # the layer is missing, and named by `guarantees.py`
+        ruleset = None
+    return Jail(settings.limits, ruleset, make_filter())
+
+
+def _seed() -> None:
+    """One program gives one output: `random` starts alike in every run."""
+    random.seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)

@@ -1,0 +1,139 @@
+"""Run programs that nobody has read, one or many at a time: the sandbox as its users see it.
+
+One fork server per process and options, started by the first run and ended with the process. It
+refuses to start where a guarantee is missing that the options do not accept.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from envs.sandbox.attempt import attempt, classify
+from envs.sandbox.guarantees import Guarantees, SandboxUnavailable, examine
+from envs.sandbox.inside.lane import LAYERS
+from envs.sandbox.options import SandboxOptions
+from envs.sandbox.results import Outcome, Result, Run
+from envs.sandbox.server import Server
+
+LOST = Result(Outcome.SANDBOX_ERROR, "", "[sandbox: the fork server is gone]", 0.0, 0.0)
+
+_opened: dict[SandboxOptions, "Sandbox"] = {}
+_opening = threading.Lock()
+
+
+def open_sandbox(options: SandboxOptions) -> "Sandbox":
+    """The sandbox with these options; nothing is started before its first run."""
+    with _opening:
+        return _opened.setdefault(options, Sandbox(options))
+
+
+def probe(options: SandboxOptions | None = None) -> Guarantees:
+    """Which guarantees hold on this machine, whatever the options accept. SandboxUnavailable."""
+    accepting = (options or SandboxOptions()).model_copy(update={"accept_missing": ()})
+    sandbox = Sandbox(accepting, strict=False)
+    try:
+        return sandbox.guarantees
+    finally:
+        sandbox.close()
+
+
+class Sandbox:
+    """Thread-safe. Runs share nothing: each is a fresh child in a fresh folder."""
+
+    def __init__(self, options: SandboxOptions, strict: bool = True) -> None:
+        self.options = options
+        self._strict = strict
+        self._lock = threading.Lock()
+        self._started: tuple[Server, Guarantees] | None = None
+
+    @property
+    def guarantees(self) -> Guarantees:
+        """What the probe found; starts the sandbox. SandboxUnavailable."""
+        return self._start()[1]
+
+    def run(self, run: Run) -> Result:
+        """One run; every fault of the program or of the launcher is an outcome.
+
+        SandboxUnavailable if this machine lacks a guarantee that the options do not accept.
+        """
+        server, found = self._start()
+        try:
+            lane = server.take()
+        except OSError:
+            self._drop(server)
+            return LOST
+        evidence = attempt(lane, run, self.options, frozenset(LAYERS) - set(found.layers))
+        if evidence.reply is not None:
+            server.give_back(lane)
+        else:
+            lane.close()
+            if not server.running:
+                self._drop(server)
+        return classify(evidence, self.options)
+
+    def run_many(self, runs: Sequence[Run], workers: int | None = None) -> list[Result]:
+        """The results in order; as many runs side by side as there are cores to use."""
+        wanted = min(len(runs), workers or len(os.sched_getaffinity(0)))
+        if wanted <= 1:
+            return [self.run(run) for run in runs]
+        with ThreadPoolExecutor(wanted, thread_name_prefix="sandbox") as pool:
+            return list(pool.map(self.run, runs))
+
+    def close(self) -> None:
+        """End the server and every run; a later run starts it again."""
+        with self._lock:
+            started, self._started = self._started, None
+        if started:
+            started[0].close()
+
+    def abandon(self) -> None:
+        """In a forked copy of this process: the server belongs to the original."""
+        self._lock = threading.Lock()
+        if self._started:
+            self._started[0].abandon()
+            self._started = None
+
+    def _start(self) -> tuple[Server, Guarantees]:
+        with self._lock:
+            if self._started is None:
+                self._started = self._launch()
+            return self._started
+
+    def _launch(self) -> tuple[Server, Guarantees]:
+        server = Server(self.options)
+        try:
+            lane = server.take()
+            found = examine(lane, self.options, server.folder)
+            server.give_back(lane)
+            if self._strict:
+                found.refuse_unless(self.options.accept_missing)
+        except (OSError, SandboxUnavailable) as error:
+            said = server.close()
+            raise SandboxUnavailable(f"{error} {said[-600:]}".strip()) from error
+        except BaseException:
+            server.close()
+            raise
+        return server, found
+
+    def _drop(self, server: Server) -> None:
+        """The server died; the next run starts another."""
+        with self._lock:
+            if self._started and self._started[0] is server:
+                self._started = None
+        server.close()
+
+
+def _close_all() -> None:
+    for sandbox in _opened.values():
+        sandbox.close()
+
+
+def _abandon_all() -> None:
+    for sandbox in _opened.values():
+        sandbox.abandon()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_abandon_all)
