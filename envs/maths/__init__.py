@@ -1,0 +1,1 @@
+"""Maths: reasoners think, tools compute, a judge may decide (see README.md)."""

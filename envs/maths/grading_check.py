@@ -1,0 +1,59 @@
+"""Whether an answer can serve as a reference: a right answer must be able to reach it."""
+
+import re
+
+from envs.maths.answers import is_value
+from envs.maths.grading import equal, split_unit
+from envs.maths.grading_algebra import askable, same_expression
+from envs.maths.grading_forms import Form, Kind, read_form
+from envs.maths.grading_numbers import read_number
+from envs.maths.grading_text import latex, plain
+
+_INFINITY = re.compile(r"[-+]?\s*\\infty")
+_FUNCTIONS = frozenset(("sqrt", "floor", "ceil", "sin", "cos", "tan", "log", "exp", "binom"))
+_WORD = re.compile(r"\(?[A-Za-z]+\)?")
+
+
+def fault_of(answer: str, algebra: bool = True) -> str | None:
+    """Why `answer` cannot be a reference, or None.
+
+    With `algebra` every expression is also compared with itself by the algebra system, without
+    the short cut for equal texts; without it nothing is started.
+    """
+    if not is_value(answer):
+        return "is no value (empty, too long, nan or infinite)"
+    form = read_form(plain(answer))
+    if _INFINITY.fullmatch(form.text):
+        return "is infinite"
+    fault = _fault(form, algebra)
+    if fault is None and algebra and not equal(answer, answer):
+        return "does not grade equal to itself"
+    return fault
+
+
+def _fault(form: Form, algebra: bool) -> str | None:
+    if form.kind is not Kind.VALUE:
+        return next(filter(None, (_fault(item, algebra) for item in form.items)), None)
+    text = form.text
+    if not is_value(text) and not _INFINITY.fullmatch(text):
+        return f"holds {text!r}, which is no value"
+    if read_number(text) or _WORD.fullmatch(text) or _INFINITY.fullmatch(text):
+        return None
+    bare = text.rpartition("=")[2] if text.count("=") == 1 else text
+    if _prose(bare) or not askable(latex(bare)):
+        return "is prose, or no expression that can be compared"
+    if algebra and not (equal(text, text) and _compares(text)):
+        return "cannot be read by the algebra system"
+    return None
+
+
+def _prose(text: str) -> bool:
+    """Words that are neither functions nor a number's unit, or an ellipsis."""
+    words = set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{3,}", split_unit(text)[0]))
+    return bool(words - _FUNCTIONS) or "..." in text or "dots" in text
+
+
+def _compares(text: str) -> bool:
+    """An expression by the algebra system; a number with a unit by its number."""
+    value = split_unit(text)[0]
+    return bool(read_number(value)) or same_expression(text, text)
