@@ -6,7 +6,7 @@ name is `r<row>c<column>=<digit>`, counted from 1 at the top left.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 Cell = int
@@ -41,19 +41,15 @@ class Board:
         return (1 << self.size**2) - 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def board(size: int) -> Board:
     """The board of a size that BOXES has."""
     height, width = BOXES[size]
     places = [divmod(cell, size) for cell in range(size * size)]
-    keys = (
-        lambda row, column: row,
-        lambda row, column: column,
-        lambda row, column: row // height * height + column // width,
-    )
+    homes = [(row, column, row // height * height + column // width) for row, column in places]
     units = tuple(
-        tuple(cell for cell, place in enumerate(places) if key(*place) == number)
-        for key in keys
+        tuple(cell for cell, home in enumerate(homes) if home[kind] == number)
+        for kind in range(3)
         for number in range(size)
     )
     peers = tuple(

@@ -3,6 +3,7 @@
 from random import Random
 
 from envs.sudoku.board import BLANK, DIGITS, Fill, board, fills_of
+from envs.sudoku.example_programs import example_program
 from envs.sudoku.options import SudokuOptions
 from envs.sudoku.program import KEYWORD
 from envs.sudoku.prompts import answer
@@ -14,6 +15,8 @@ def demonstrate(options: SudokuOptions, state: SudokuState, role: str, rng: Rand
     """An example text of `role`, well-formed but seldom good."""
     if role == "tool" and options.tool == "search":
         return _program(options, state, rng)
+    if role == "tool" and options.tool == "program":
+        return example_program(options, rng)
     if role == "planner" and options.roles == "team":
         return answer(options, _decision(options, state, rng))
     return answer(options, _fills(options, state, rng))

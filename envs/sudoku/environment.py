@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from envs.base import JSON, Message, Order, Rewards, Split, Status, StepResult, Task
+from envs.base import JSON, Attempt, Message, Order, Rewards, Split, Status, StepResult, Task
 from envs.options import check_choice, parse_options
 from envs.quoting import quotable
 from envs.sudoku import demonstrations, parser, prompts
@@ -16,6 +16,7 @@ from envs.sudoku.instances import check_unique, draw, parse_payload
 from envs.sudoku.options import SudokuOptions
 from envs.sudoku.placing import Placed, Word, place
 from envs.sudoku.program import run_search
+from envs.sudoku.programs import Printed, run_programs
 from envs.sudoku.puzzle_file import read_puzzles
 from envs.sudoku.rewards import (
     planner_rewards,
@@ -34,10 +35,16 @@ def make_sudoku(options: Mapping[str, JSON], reward: str) -> "Sudoku":
     """Build it from YAML options. ValueError names the option, the value and what is allowed, or
     the file, row and field of a puzzle that cannot be used."""
     checked = parse_options(SudokuOptions, "sudoku", options)
-    env = (CompactSudoku if checked.prompt_style == "compact" else Sudoku)(checked, reward)
+    env = _kind(checked)(checked, reward)
     if checked.puzzles is not None:
         read_puzzles(checked)
     return env
+
+
+def _kind(options: SudokuOptions) -> type["Sudoku"]:
+    if options.tool == "program" and options.roles == "team":
+        return ProgrammedSudoku
+    return CompactSudoku if options.prompt_style == "compact" else Sudoku
 
 
 class Sudoku:
@@ -87,9 +94,7 @@ class Sudoku:
 
         ValueError if the episode has ended or there is no such role; no text raises.
         """
-        self._check_role(role)
-        if state.status is not Status.RUNNING:
-            raise ValueError(f"sudoku: the episode is {state.status.value}, expected running")
+        self._check_turn(state, role)
         if role == "tool":
             return self._propose(state, self._run_tool(state, completion), completion)
         return self._act(state, self._read(completion))
@@ -116,20 +121,20 @@ class Sudoku:
         return f"{prompts.draw_grid(state.grid)}\n{counts}, {state.status.value}"
 
     def _propose(
-        self, before: SudokuState, fills: Sequence[Fill] | None, text: str, output: str = ""
+        self, before: SudokuState, fills: list[Fill] | None, text: str, output: str = ""
     ) -> StepResult:
         tried, grid = place(before.clues, before.grid, fills)
         shown = "" if self._compact else quotable(text)
         after = replace(before, proposal=Proposal(shown, tried, output))
         return StepResult(after, self._judge(tool_rewards, before, tried, grid), Status.RUNNING)
 
-    def _act(self, before: SudokuState, fills: Sequence[Fill] | None) -> StepResult:
+    def _act(self, before: SudokuState, fills: list[Fill] | None) -> StepResult:
         placed, grid = place(before.clues, before.grid, fills)
         status = Status.SOLVED if placed.word is Word.OK else Status.RUNNING
         after = SudokuState(before.clues, grid, None, placed, status)
         return StepResult(after, self._judge(planner_rewards, before, placed, grid), status)
 
-    def _run_tool(self, state: SudokuState, text: str) -> Sequence[Fill] | None:
+    def _run_tool(self, state: SudokuState, text: str) -> list[Fill] | None:
         if self.options.tool == "moves":
             return self._read(text)
         if self._compact:
@@ -138,7 +143,7 @@ class Sudoku:
             listed = parser.parse_answer_program(text, self._board)
         return listed and run_search(listed, state.clues, self._board.size)
 
-    def _read(self, text: str) -> Sequence[Fill] | None:
+    def _read(self, text: str) -> list[Fill] | None:
         """The fills that a text says, None if it is malformed."""
         if self._compact:
             return parser.parse_compact(text, self._board, self.options.word_limit)
@@ -151,6 +156,11 @@ class Sudoku:
         share = right_share_of(placed, solution, self._board.size)
         return rewards(self.reward, placed, progress, share)
 
+    def _check_turn(self, state: SudokuState, role: str) -> None:
+        self._check_role(role)
+        if state.status is not Status.RUNNING:
+            raise ValueError(f"sudoku: the episode is {state.status.value}, expected running")
+
     def _check_role(self, role: str) -> None:
         if role not in self.roles:
             raise ValueError(f"sudoku: role is {role!r}; expected one of {list(self.roles)}")
@@ -162,3 +172,30 @@ class CompactSudoku(Sudoku):
     def lexicon(self) -> tuple[str, ...]:
         """Every word of prompts and demonstrated answers."""
         return prompts.lexicon(self.options.size)
+
+
+class ProgrammedSudoku(Sudoku):
+    """The tool's Python programs run in the sandbox, those of many attempts side by side."""
+
+    def step(self, state: SudokuState, role: str, completion: str) -> StepResult:
+        """As in `Sudoku`; the status is ERROR if the sandbox failed, which judges no program."""
+        return self.step_many([Attempt(state, role, completion)])[0]
+
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        """What `step` returns for each, in order."""
+        for state, role, _ in attempts:
+            self._check_turn(state, role)
+        texts = [attempt for attempt in attempts if attempt.role == "tool"]
+        printed = iter(run_programs(texts, self._board, self.options.sandbox))
+        return [
+            self._try_printed(attempt, next(printed))
+            if attempt.role == "tool"
+            else super(ProgrammedSudoku, self).step(*attempt)
+            for attempt in attempts
+        ]
+
+    def _try_printed(self, attempt: Attempt, printed: Printed | None) -> StepResult:
+        if printed is not None:
+            return self._propose(attempt.state, printed.fills, attempt.completion, printed.output)
+        parts = dict.fromkeys(self.reward_presets[self.reward].local["tool"], 0.0)
+        return StepResult(attempt.state, Rewards(0.0, parts), Status.ERROR)

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from envs.base import Split
 from envs.options import Options
+from envs.sandbox.options import SandboxOptions
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 LIMITS = {4: (4, 15), 6: (8, 35), 9: (17, 80)}
@@ -20,11 +21,12 @@ class DemonstrationOptions(Options):
     """
 
     all_clues: Share = 0.15
-    """Tool programs that know every clue."""
+    """Tool programs that know every clue (`tool: program`: that search for the solution)."""
     few_clues: Share = 0.55
-    """Tool programs that know the first clues only, at most 3."""
+    """Tool programs that know the first clues only, at most 3 (program: that fill greedily)."""
     some_clues: Share = 0.2
-    """Tool programs that know a random part of the clues; the rest get one clue wrong."""
+    """Tool programs that know a random part of the clues (program: that fill what is forced); the
+    rest get one clue wrong (program: fail)."""
     copy_fills: Share = 0.4
     """Planner answers that repeat the tool's fills, if it has any."""
     copy_part: Share = 0.2
@@ -62,8 +64,9 @@ class SudokuOptions(Options):
     transposing and exchanging lines; identity: equal puzzles."""
     roles: Literal["team", "planner"] = "team"
     """team: tool, then planner. planner: a single agent without a tool."""
-    tool: Literal["moves", "search"] = "moves"
-    """moves: the tool proposes fills. search: it writes a one-line program."""
+    tool: Literal["moves", "program", "search"] = "moves"
+    """moves: the tool proposes fills. program: it writes Python, which is run in the sandbox.
+    search: it writes one line for a small solver of our own."""
     answer: Literal["fills", "grid"] = "fills"
     """fills: a list of r<row>c<column>=<digit>. grid: the whole grid."""
     prompt_style: Literal["paper", "compact"] = "paper"
@@ -73,6 +76,8 @@ class SudokuOptions(Options):
     program that lists every clue. A model that may write one token more than this gains nothing by
     never ending its answer."""
     demonstrations: DemonstrationOptions = DemonstrationOptions()
+    sandbox: SandboxOptions = SandboxOptions()
+    """Limits of the tool's Python programs."""
 
     @model_validator(mode="after")
     def _clues_fit(self) -> "SudokuOptions":
@@ -90,6 +95,8 @@ class SudokuOptions(Options):
     def _style_fits(self) -> "SudokuOptions":
         if self.prompt_style == "compact" and self.answer == "grid":
             raise ValueError("answer grid needs prompt_style paper, got compact")
+        if self.prompt_style == "compact" and self.tool == "program":
+            raise ValueError("tool program needs prompt_style paper, got compact")
         return self
 
     @property

@@ -33,6 +33,8 @@ class Placed(NamedTuple):
     fills: tuple[Fill, ...]
     """Those that were placed, in order."""
     word: Word
+    refused: Fill | None = None
+    """The one that clashes or changes a clue."""
 
 
 def place(clues: str, grid: str, fills: Sequence[Fill] | None) -> tuple[Placed, str]:
@@ -46,15 +48,15 @@ def place(clues: str, grid: str, fills: Sequence[Fill] | None) -> tuple[Placed, 
         if clue == BLANK:
             free.append(fill)
         elif clue != DIGITS[fill % size]:
-            return Placed((), Word.CLUE), grid
+            return Placed((), Word.CLUE, fill), grid
     symbols = list(grid)
     for fill in free:
         symbols[fill // size] = BLANK
     num_placed = _fill(symbols, free, size)
-    word = Word.SHORT if BLANK in symbols else Word.OK
+    after = "".join(symbols)
     if num_placed < len(free):
-        word = Word.CLASH
-    return Placed(tuple(free[:num_placed]), word), "".join(symbols)
+        return Placed(tuple(free[:num_placed]), Word.CLASH, free[num_placed]), after
+    return Placed(tuple(free), Word.SHORT if BLANK in symbols else Word.OK), after
 
 
 def _fill(symbols: list[str], fills: list[Fill], size: int) -> int:

@@ -9,19 +9,19 @@ after a turn, and for the planner of a team the tool's result, `try r1c2=4 r1c3=
 from functools import lru_cache
 
 from envs.base import Message
-from envs.sudoku.board import BLANK, BOXES, DIGITS, Fill, board, fills_of, rows_of
+from envs.sudoku.board import BLANK, BOXES, DIGITS, Fill, board, fills_of, rows_of, size_of
 from envs.sudoku.options import SudokuOptions
-from envs.sudoku.placing import Placed, Word
+from envs.sudoku.placing import Placed, Word, place
 from envs.sudoku.program import KEYWORD
 from envs.sudoku.state import SudokuState
 
 KEYWORDS = ("clues", "fills", "last", "try", "none", KEYWORD, *(word.value for word in Word))
 
 _RULES = """\
-You are the {role} that helps to solve a Sudoku of {size}x{size} cells. In the end every row, every \
-column and every box of {height} rows and {width} columns holds each digit from 1 to {size} exactly \
-once; there is one solution. r2c3 is the cell in the second row from the top and the third column \
-from the left. `.` is a blank. The clues are fixed: an answer that changes one is rejected.
+You are the {role} that helps to solve a Sudoku of {size}x{size} cells. In the end every row, \
+every column and every box of {height} rows and {width} columns holds each digit from 1 to {size} \
+exactly once; there is one solution. r2c3 is the cell in the second row from the top and the third \
+column from the left. `.` is a blank. The clues are fixed: an answer that changes one is rejected.
 
 The clues:
 {clues}
@@ -30,7 +30,7 @@ _GRID = """
 The grid with the digits that the team has filled in so far, which you may replace:
 {grid}
 """
-_PROGRAM = """
+_SOLVE = """
 Write one line of this form, and the team's program runs it:
 solve <cell>=<digit> <cell>=<digit> ...
 It completes a grid from the digits that you list. It does not know the clues: list them all. For \
@@ -62,8 +62,8 @@ _PRINTED = {
 _OUTCOME = {
     Word.OK: "ok: the grid is complete and right",
     Word.SHORT: "short: blanks are left",
-    Word.CLASH: "clash: the next digit was already in its row, column or box",
-    Word.CLUE: "clue: rejected, because it changes a clue",
+    Word.CLASH: "clash: {refused} repeats a digit of its row, column or box",
+    Word.CLUE: "clue: rejected, because {refused} changes a clue",
     Word.ERROR: "error: there was nothing that could be tried",
 }
 
@@ -108,24 +108,24 @@ def draw_grid(grid: str) -> str:
 def _compact(options: SudokuOptions, state: SudokuState, role: str) -> str:
     size = options.size
     own = tuple(fills_of(state.grid, leave_out=state.clues))
-    words = [_clue_words(state.clues), "fills", _names(size, own, " ")]
+    words = [_clue_words(state.clues), "fills", _names(size, own)]
     if state.last is not None:
         words += ["last", state.last.word.value]
     if role == "planner" and options.roles == "team":
         tried = state.proposal.placed if state.proposal else Placed((), Word.ERROR)
-        words += ["try", _names(size, tried.fills, " "), tried.word.value]
+        words += ["try", _names(size, tried.fills), tried.word.value]
     return " ".join(words)
 
 
 @lru_cache(maxsize=8192)
 def _clue_words(clues: str) -> str:
-    names = board(len(rows_of(clues))).names
+    names = board(size_of(clues)).names
     return " ".join(["clues", *(names[fill] for fill in fills_of(clues))])
 
 
-def _names(size: int, fills: tuple[Fill, ...], separator: str) -> str:
+def _names(size: int, fills: tuple[Fill, ...], nothing: str = "none") -> str:
     names = board(size).names
-    return separator.join([names[fill] for fill in fills]) or "none"
+    return " ".join([names[fill] for fill in fills]) or nothing
 
 
 def _paper(options: SudokuOptions, state: SudokuState, role: str) -> str:
@@ -133,10 +133,12 @@ def _paper(options: SudokuOptions, state: SudokuState, role: str) -> str:
     if state.grid != state.clues:
         parts.append(_GRID.format(grid=draw_grid(state.grid)))
     if state.last is not None:
-        filled = _names(options.size, state.last.fills, " ")
-        parts.append(f"\nThe turn before filled in {filled} ({_OUTCOME[state.last.word]}).\n")
-    if role == "tool" and options.tool == "search":
-        return "".join([*parts, _PROGRAM])
+        filled = _names(options.size, state.last.fills, "nothing")
+        parts.append(f"\nThe turn before filled in {filled} ({_outcome(state, state.last)}).\n")
+    if role == "tool" and options.tool != "moves":
+        printed = _PRINTED[options.answer]
+        wanted = _SOLVE if options.tool == "search" else _PYTHON.format(printed=printed)
+        return "".join([*parts, wanted])
     if role == "planner" and options.roles == "team":
         parts.append(_tool(options, state))
     parts.append(_PROPOSE if role == "tool" else _DECIDE)
@@ -145,7 +147,7 @@ def _paper(options: SudokuOptions, state: SudokuState, role: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _head(role: str, clues: str) -> str:
-    size = len(rows_of(clues))
+    size = size_of(clues)
     height, width = BOXES[size]
     return _RULES.format(role=role, size=size, height=height, width=width, clues=draw_grid(clues))
 
@@ -155,8 +157,17 @@ def _tool(options: SudokuOptions, state: SudokuState) -> str:
         return "\nThe tool has proposed nothing.\n"
     written, placed = state.proposal, state.proposal.placed
     output = f"Its output:\n{written.output}\n\n" if written.output else ""
+    if options.answer == "grid" and placed.fills:
+        tried = f"it gives:\n{draw_grid(place(state.clues, state.grid, placed.fills)[1])}"
+    else:
+        tried = f"it filled in: {_names(options.size, placed.fills, 'nothing')}"
     return (
         f"\nThe tool wrote:\n{written.text or '(nothing)'}\n\n{output}"
-        f"Tried on a copy, it filled in: {_names(options.size, placed.fills, ' ')}\n"
-        f"Result: {_OUTCOME[placed.word]}\n"
+        f"Tried on a copy, {tried}\nResult: {_outcome(state, placed)}\n"
     )
+
+
+def _outcome(state: SudokuState, placed: Placed) -> str:
+    names = board(size_of(state.clues)).names
+    refused = names[placed.refused] if placed.refused is not None else ""
+    return _OUTCOME[placed.word].format(refused=refused)

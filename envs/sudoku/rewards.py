@@ -62,7 +62,8 @@ def right_share_of(placed: Placed, solution: str, size: int) -> float:
 
 def _right_less_wrong(grid: str, solution: str) -> int:
     """Clues count as right, which no difference shows."""
-    return 2 * sum(map(eq, grid, solution)) - (len(grid) - grid.count(BLANK))
+    num_right: int = sum(map(eq, grid, solution))
+    return 2 * num_right - (len(grid) - grid.count(BLANK))
 
 
 def _shaped(placed: Placed, progress: float) -> float:

@@ -63,8 +63,8 @@ def decode(encoded: JSON) -> SudokuState:
 
 
 def _encode_placed(placed: Placed) -> JSON:
-    return {"fills": list(placed.fills), "word": placed.word.value}
+    return {"fills": list(placed.fills), "word": placed.word.value, "refused": placed.refused}
 
 
 def _decode_placed(encoded: JSON) -> Placed:
-    return Placed(tuple(encoded["fills"]), Word(encoded["word"]))
+    return Placed(tuple(encoded["fills"]), Word(encoded["word"]), encoded["refused"])
