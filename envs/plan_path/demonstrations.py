@@ -2,6 +2,7 @@
 
 from random import Random
 
+from envs.plan_path.example_scripts import draw_script
 from envs.plan_path.grid import DIRECTIONS, Cell, members, shortest_path
 from envs.plan_path.options import PlanPathOptions
 from envs.plan_path.prompts import answer
@@ -13,6 +14,8 @@ def demonstrate(options: PlanPathOptions, state: PlanPathState, role: str, rng: 
     """An example text of `role`, well-formed but seldom good."""
     if role == "tool" and options.tool == "search":
         return _program(options, state, rng)
+    if role == "tool" and options.tool == "program":
+        return draw_script(options, state, rng)
     if role == "planner" and options.roles == "team":
         return _write(options, state, _decision(options, state, rng))
     return _write(options, state, _route(options, state, rng))

@@ -7,17 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from envs.base import JSON, Message, Order, Rewards, Split, Status, StepResult, Task
+from envs.base import (
+    JSON,
+    Attempt,
+    Message,
+    Order,
+    Rewards,
+    Split,
+    Status,
+    StepResult,
+    Task,
+)
 from envs.options import check_choice, parse_options
-from envs.plan_path import demonstrations, parser, prompts
+from envs.plan_path import demonstrations, parser, prompts, scripts
 from envs.plan_path.grid import Cell, Distances, board, distances
 from envs.plan_path.instances import draw, parse_payload
 from envs.plan_path.options import PlanPathOptions
+from envs.plan_path.picture import picture
 from envs.plan_path.program import run_program
 from envs.plan_path.rewards import planner_rewards, presets, tool_rewards
-from envs.plan_path.state import PlanPathState, Proposal, decode, encode
+from envs.plan_path.state import PlanPathState, Proposal, Script, decode, encode
 from envs.plan_path.walk import NOWHERE, Walk, Word, walk
+from envs.programs import find_program
 from envs.quoting import quotable
+from envs.sandbox import Outcome, Result, Run, open_sandbox
 
 Judge = Callable[[str, Walk, Cell, Distances], Rewards]
 """(preset, walk, position before it, distances) -> what it earned."""
@@ -26,7 +39,10 @@ Judge = Callable[[str, Walk, Cell, Distances], Rewards]
 def make_plan_path(options: Mapping[str, JSON], reward: str) -> "PlanPath":
     """Build it from YAML options. ValueError names the option, the value and what is allowed."""
     checked = parse_options(PlanPathOptions, "plan_path", options)
-    return (CompactPlanPath if checked.prompt_style == "compact" else PlanPath)(checked, reward)
+    if checked.prompt_style == "compact":
+        return CompactPlanPath(checked, reward)
+    runs_programs = checked.tool == "program" and checked.roles == "team"
+    return (ProgramPlanPath if runs_programs else PlanPath)(checked, reward)
 
 
 class PlanPath:
@@ -79,9 +95,7 @@ class PlanPath:
 
         ValueError if the episode has ended or there is no such role; no text raises.
         """
-        self._check_role(role)
-        if state.status is not Status.RUNNING:
-            raise ValueError(f"plan_path: the episode is {state.status.value}, expected running")
+        self._check_step(state, role)
         return self._propose(state, completion) if role == "tool" else self._act(state, completion)
 
     def encode_state(self, state: PlanPathState) -> JSON:
@@ -96,6 +110,10 @@ class PlanPath:
         """An example answer, of the quality that the option `demonstrations` sets."""
         self._check_role(role)
         return demonstrations.demonstrate(self.options, state, role, rng)
+
+    def picture(self, state: PlanPathState) -> str:
+        """For people: the grid, where the agent stands, and the last walks."""
+        return picture(state)
 
     def _propose(self, before: PlanPathState, text: str) -> StepResult:
         tried = self._run_tool(before, text)
@@ -133,13 +151,22 @@ class PlanPath:
             actions = parser.parse_compact(text, self._words, self.options.word_limit)
         else:
             actions = parser.parse_actions(text, self._words)
-        if actions is None:
+        return self._walk_all(state, actions or ())
+
+    def _walk_all(self, state: PlanPathState, actions: Sequence[int]) -> Walk:
+        """NOWHERE if there are no actions."""
+        if not actions:
             return NOWHERE
         return walk(state.grid, state.position, state.goal, actions, self.options.action_language)
 
     def _judge(self, rewards: Judge, state: PlanPathState, taken: Walk) -> Rewards:
         field = distances(state.grid, state.goal)
         return rewards(self.reward, taken, state.position, field)
+
+    def _check_step(self, state: PlanPathState, role: str) -> None:
+        self._check_role(role)
+        if state.status is not Status.RUNNING:
+            raise ValueError(f"plan_path: the episode is {state.status.value}, expected running")
 
     def _check_role(self, role: str) -> None:
         if role not in self.roles:
@@ -152,3 +179,41 @@ class CompactPlanPath(PlanPath):
     def lexicon(self) -> tuple[str, ...]:
         """Every word of prompts and demonstrated answers."""
         return prompts.lexicon(self.options)
+
+
+class ProgramPlanPath(PlanPath):
+    """The tool writes a Python program. The programs of many texts run side by side."""
+
+    def step(self, state: PlanPathState, role: str, completion: str) -> StepResult:
+        """As in `PlanPath`; a program that the sandbox could not run is Status.ERROR."""
+        return self.step_many([Attempt(state, role, completion)])[0]
+
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        """What `step` returns for each, in order."""
+        for state, role, _ in attempts:
+            self._check_step(state, role)
+        programs = [find_program(text) if role == "tool" else None for _, role, text in attempts]
+        runs = [
+            Run(program, scripts.stdin(self.options, attempt.state))
+            for attempt, program in zip(attempts, programs, strict=True)
+            if program
+        ]
+        results = iter(open_sandbox(self.options.sandbox).run_many(runs) if runs else ())
+        return [
+            self._ran(attempt.state, program, next(results) if program else None)
+            if attempt.role == "tool"
+            else self._act(attempt.state, attempt.completion)
+            for attempt, program in zip(attempts, programs, strict=True)
+        ]
+
+    def _ran(self, before: PlanPathState, program: str | None, result: Result | None) -> StepResult:
+        """What the program printed, walked on a copy."""
+        if result and result.outcome is Outcome.SANDBOX_ERROR:
+            return StepResult(before, self._unpaid("tool"), Status.ERROR)
+        script = scripts.read(result, self._words) if result else Script("", ())
+        tried = self._walk_all(before, script.actions)
+        after = replace(before, proposal=Proposal(quotable(program or ""), tried, script))
+        return StepResult(after, self._judge(tool_rewards, before, tried), Status.RUNNING)
+
+    def _unpaid(self, role: str) -> Rewards:
+        return Rewards(0.0, dict.fromkeys(self.reward_presets[self.reward].local[role], 0.0))

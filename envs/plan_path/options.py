@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from envs.options import Options
+from envs.sandbox import SandboxOptions
 
 Side = Annotated[int, Field(ge=2, le=26)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -17,11 +18,15 @@ class DemonstrationOptions(Options):
     """
 
     all_walls: Share = 0.15
-    """Tool programs that avoid every wall."""
+    """One-line programs that avoid every wall."""
     no_walls: Share = 0.55
-    """Tool programs that avoid nothing."""
+    """One-line programs that avoid nothing."""
     some_walls: Share = 0.2
-    """Tool programs that avoid a random part of the walls; the rest start from a wrong cell."""
+    """One-line programs that avoid a random part of the walls; the rest start from a wrong cell."""
+    right_programs: Share = 0.15
+    """Python programs that search a shortest path."""
+    blind_programs: Share = 0.5
+    """Python programs that search one through the walls; the rest print no path."""
     copy_route: Share = 0.4
     """Planner answers that repeat the tool's route, if it has one."""
     copy_straight: Share = 0.2
@@ -35,6 +40,7 @@ class DemonstrationOptions(Options):
     def _shares_fit(self) -> "DemonstrationOptions":
         for group in (
             ("all_walls", "no_walls", "some_walls"),
+            ("right_programs", "blind_programs"),
             ("copy_route", "copy_straight"),
             ("shortest", "straight"),
         ):
@@ -60,8 +66,14 @@ class PlanPathOptions(Options):
     """team: tool, then planner. planner: a single agent without a tool."""
     action_language: Literal["moves", "cells"] = "moves"
     """moves: U D L R. cells: the names of the cells to walk through."""
-    tool: Literal["moves", "search"] = "moves"
-    """moves: the tool proposes actions. search: it writes a one-line program."""
+    tool: Literal["moves", "search", "program"] = "moves"
+    """moves: the tool proposes actions. search: it writes a one-line program for an interpreter of
+    our own. program: a Python program, which runs in the sandbox and prints actions."""
+    program_input: Literal["none", "grid"] = "none"
+    """What a Python program reads. none: it must hold the grid itself. grid: the rows of the grid,
+    then the position and the goal."""
+    sandbox: SandboxOptions = SandboxOptions()
+    """Limits of a Python program."""
     prompt_style: Literal["paper", "compact"] = "paper"
     """paper: for an instruct model. compact: a closed set of words, for tiny models."""
     worked_example: bool = False
@@ -77,6 +89,15 @@ class PlanPathOptions(Options):
     def _example_has_a_style(self) -> "PlanPathOptions":
         if self.worked_example and self.prompt_style == "compact":
             raise ValueError("worked_example needs prompt_style paper, got compact")
+        return self
+
+    @model_validator(mode="after")
+    def _programs_have_a_style(self) -> "PlanPathOptions":
+        if self.tool == "program" and self.prompt_style == "compact":
+            raise ValueError(
+                "tool program needs prompt_style paper (a program is no closed set of words), "
+                "got compact; expected paper, or tool moves or search"
+            )
         return self
 
     @model_validator(mode="after")

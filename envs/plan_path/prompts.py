@@ -10,11 +10,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from envs.base import Message
+from envs.plan_path.example_scripts import fenced, search_script
 from envs.plan_path.grid import DIRECTIONS, Cell, Grid, board, members, parse_rows, shortest_path
 from envs.plan_path.options import PlanPathOptions
-from envs.plan_path.state import PlanPathState, Proposal
+from envs.plan_path.state import PlanPathState, Proposal, Script
 from envs.plan_path.walk import Language, Walk, Word, as_words
 
+MAX_ACTIONS = 200
+"""Actions read from a Python program's output that the planner sees."""
 KEYWORDS = ("walls", "goal", "at", "route", "none", "path", "avoid", *(word.value for word in Word))
 
 _RULES = """\
@@ -34,6 +37,31 @@ path <from> <to> avoid <cell> <cell> ...
 It searches a shortest path between the two cells. It knows no walls: it avoids only the cells \
 that you list, so list every wall that could be in the way. It must start at {position}. For \
 example: path a1 c1 avoid b1 b2
+"""
+_SCRIPT = {
+    "none": """
+Write a Python program that finds the way to the goal, in a ```python fence. It is run alone, with \
+Python's standard library only and without input, so it must hold the grid itself. \
+""",
+    "grid": """
+Write a Python program that finds the way to the goal, in a ```python fence. It is run alone, with \
+Python's standard library only. On its standard input it finds the {height} rows of the grid, one \
+a line and without spaces, then the agent's cell and then the goal, each as a line with row and \
+column counted from 0. \
+""",
+}
+_PRINTED = {
+    "moves": """\
+The last line that it prints must be the list of moves from {position}, such as ['U', 'R', 'R'].
+""",
+    "cells": """\
+The last line that it prints must be the list of cells to step on in order, without {position}, \
+such as ['b2', 'b3', 'c3'].
+""",
+}
+_TRIED = """\
+The list is tried on a copy of the grid; the planner sees the program, what it printed and what \
+came of it.
 """
 _ROUTE = """
 Propose a route to the goal. It is tried on a copy of the grid; the planner sees what came of it.
@@ -118,6 +146,8 @@ def _paper(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
     position = names[state.position]
     scene = _SCENE.format(grid=_picture(state.grid), position=position, goal=names[state.goal])
     parts = [scene, _last(state)]
+    if role == "tool" and options.tool == "program":
+        return "".join([*parts, _script(options, state)])
     if role == "tool" and options.tool == "search":
         return "".join([*parts, _PROGRAM.format(position=position)])
     if role == "planner" and options.roles == "team":
@@ -132,8 +162,13 @@ def _example_state(options: PlanPathOptions, role: str) -> PlanPathState:
     state = PlanPathState(parse_rows([".#.", "...", "#.."]), goal=8, position=0)
     if role == "tool" or options.roles == "planner":
         return state
-    text = _example_answer(options, state, "tool")
-    return replace(state, proposal=Proposal(text, Walk(_shortest(state), 4, Word.OK)))
+    text, path, script = _example_answer(options, state, "tool"), _shortest(state), None
+    if options.tool == "program":
+        text = search_script(options, state).strip()
+        words = as_words(state.grid, state.position, path, options.action_language)
+        moves = tuple(DIRECTIONS.index(word) for word in words if word in DIRECTIONS)
+        script = Script(str(words), moves or path)
+    return replace(state, proposal=Proposal(text, Walk(path, 4, Word.OK), script))
 
 
 def _example_answer(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
@@ -141,6 +176,8 @@ def _example_answer(options: PlanPathOptions, state: PlanPathState, role: str) -
     if role == "tool" and options.tool == "search":
         walls = [names[cell] for cell in members(grid.walls)]
         return " ".join(["path", names[state.position], names[state.goal], "avoid", *walls])
+    if role == "tool" and options.tool == "program":
+        return fenced(search_script(options, state))
     words = as_words(grid, state.position, _shortest(state), options.action_language)
     return answer(words, compact=False)
 
@@ -168,13 +205,37 @@ def _last(state: PlanPathState) -> str:
     return f"The turn before walked over {cells} ({_OUTCOME[state.last.word]}).\n"
 
 
+def _printed(options: PlanPathOptions, state: PlanPathState, script: Script | None) -> str:
+    """What a Python program printed and how it was read, or nothing for the other tools."""
+    if script is None:
+        return ""
+    cells = options.action_language == "cells"
+    names = state.grid.board.names if cells else DIRECTIONS
+    actions = [names[action] for action in script.actions[:MAX_ACTIONS]]
+    more = ["..."] if len(script.actions) > MAX_ACTIONS else []
+    return (
+        f"It printed:\n{script.printed or '(nothing)'}\n"
+        f"Read as: {' '.join([*actions, *more]) or 'no list of actions'}\n\n"
+    )
+
+
+def _script(options: PlanPathOptions, state: PlanPathState) -> str:
+    position = state.grid.board.names[state.position]
+    task = _SCRIPT[options.program_input].format(height=state.grid.height)
+    return task + _PRINTED[options.action_language].format(position=position) + _TRIED
+
+
 def _tool(options: PlanPathOptions, state: PlanPathState) -> str:
     if state.proposal is None:
         return "\nThe tool has proposed nothing.\n"
     walk = state.proposal.walk
     words = as_words(state.grid, state.position, walk.cells, options.action_language)
+    written = state.proposal.text or "(nothing)"
+    if state.proposal.script:
+        written = fenced(f"{written}\n")
     return (
-        f"\nThe tool wrote:\n{state.proposal.text or '(nothing)'}\n\n"
+        f"\nThe tool wrote:\n{written}\n\n"
+        f"{_printed(options, state, state.proposal.script)}"
         f"Tried on a copy, it walked: {' '.join(words) or 'nothing'}\n"
         f"Result: {_OUTCOME[walk.word]}\n"
     )

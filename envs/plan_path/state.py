@@ -8,12 +8,24 @@ from envs.plan_path.walk import Walk, Word
 
 
 @dataclass(frozen=True, slots=True)
+class Script:
+    """A Python program that was run."""
+
+    printed: str
+    """The end of its output, or how it failed, as the planner may read it."""
+    actions: tuple[int, ...]
+    """What its last line was read as; empty if it was no list of actions."""
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What the tool wrote this turn and what came of it."""
 
     text: str
     """As the planner may read it; empty in compact style, whose planner sees the result alone."""
     walk: Walk
+    script: Script | None = None
+    """What came of a Python program; None for the other tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +48,7 @@ def encode(state: PlanPathState) -> JSON:
         "rows": state.grid.rows(),
         "goal": state.goal,
         "position": state.position,
-        "proposal": state.proposal
-        and {"text": state.proposal.text, "walk": _encode_walk(state.proposal.walk)},
+        "proposal": state.proposal and _encode_proposal(state.proposal),
         "last": state.last and _encode_walk(state.last),
         "status": state.status.value,
     }
@@ -50,9 +61,26 @@ def decode(encoded: JSON) -> PlanPathState:
         parse_rows(encoded["rows"]),
         encoded["goal"],
         encoded["position"],
-        proposal and Proposal(proposal["text"], _decode_walk(proposal["walk"])),
+        proposal and _decode_proposal(proposal),
         last and _decode_walk(last),
         Status(encoded["status"]),
+    )
+
+
+def _encode_proposal(proposal: Proposal) -> JSON:
+    encoded = {"text": proposal.text, "walk": _encode_walk(proposal.walk)}
+    if proposal.script:
+        script = {"printed": proposal.script.printed, "actions": list(proposal.script.actions)}
+        encoded["script"] = script
+    return encoded
+
+
+def _decode_proposal(encoded: JSON) -> Proposal:
+    script = encoded.get("script")
+    return Proposal(
+        encoded["text"],
+        _decode_walk(encoded["walk"]),
+        script and Script(script["printed"], tuple(script["actions"])),
     )
 
 
