@@ -13,7 +13,7 @@ from envs.base import Environment, Split, Status
 from envs.checks import check_env
 from envs.describing import description, options_of, presets_of, table
 from envs.playing import HELP, Ask, Table, play, printable
-from envs.registry import make_environment
+from envs.registry import Recipe
 
 _EXAMPLES = """\
 examples:
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_PLAY + HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    listing.set_defaults(values=[], reward="dense")
+    listing.set_defaults(values=[], reward=None)
     for verb in (check, playing):
         _add_common(verb)
     check.add_argument("--tasks", type=_positive, default=6, help="episodes per split (default: 6)")
@@ -74,7 +74,7 @@ def _add_common(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("name", help="a listed name, or module:factory")
     verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="values",
                       help="an option of the environment, the value as YAML")  # fmt: skip
-    verb.add_argument("--reward", default="dense", help="reward preset (default: dense)")
+    verb.add_argument("--reward", help="reward preset (default: dense; check: every one)")
     verb.add_argument("--seed", type=int, default=0, help="of the task stream (default: 0)")
     verb.add_argument("--turns", type=_positive, default=4, help="at most (default: 4)")
 
@@ -99,7 +99,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _make(options: argparse.Namespace) -> Environment:
+def _recipe(options: argparse.Namespace) -> Recipe:
     values: dict[str, Any] = {}
     for pair in options.values:
         key, equals, text = pair.partition("=")
@@ -115,7 +115,7 @@ def _make(options: argparse.Namespace) -> Environment:
             section[last] = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise ValueError(f"--set {pair!r}: not YAML: {' '.join(str(error).split())}") from error
-    return make_environment(options.name, values, options.reward)
+    return Recipe(options.name, values, options.reward or "dense")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -123,7 +123,7 @@ def _list(options: argparse.Namespace) -> int:
         print("\n".join(table()))
         print("\npython -m envs list NAME shows the options; env.name may also be module:factory")
         return 0
-    env = _make(options)
+    env = _recipe(options).make()
     print(f"{options.name} {env.version}: {description(env)}")
     print(f"roles: {', '.join(env.roles)} ({env.order.value})")
     for title, lines in {"rewards": presets_of(env), "options": options_of(env)}.items():
@@ -132,23 +132,27 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    env = _make(options)
-    failures = check_env(
-        env,
-        num_tasks=options.tasks,
-        num_turns=options.turns,
-        seed=options.seed,
-        again=lambda: _make(options),
-    )
-    for failure in failures:
-        print(f"FAILED {failure}")
-    if not failures:
-        print(f"ok {env.name} {env.version}: the contract holds")
+    first = _recipe(options)
+    env = first.make()
+    presets = [options.reward] if options.reward else sorted(env.reward_presets)
+    failures = []
+    for preset in presets:
+        recipe = first._replace(reward=preset)
+        found = check_env(
+            recipe.make(),
+            num_tasks=options.tasks,
+            num_turns=options.turns,
+            seed=options.seed,
+            recipe=recipe,
+        )
+        failures += [f"FAILED with reward {preset}: {failure}" for failure in found]
+    print("\n".join(failures) or f"ok {env.name} {env.version}: the contract holds with the "
+          f"reward{'s' if presets[1:] else ''} {', '.join(presets)}")  # fmt: skip
     return 1 if failures else 0
 
 
 def _play(options: argparse.Namespace) -> int:
-    env = _make(options)
+    env = _recipe(options).make()
     (task,) = env.tasks(Split(options.split), options.seed, options.task, 1)
     people, ask = _people(options, env)
     prompts = options.prompt or not (people or options.picture)

@@ -8,15 +8,18 @@ texts, and returns one sentence per broken promise. It cannot judge whether a ta
 a reward useful.
 """
 
-import json
 import random
-from collections.abc import Callable, Sequence
-from hashlib import sha256
+from collections.abc import Sequence
 
 from envs.base import Environment, Split, Task
-from envs.check_play import ILLEGAL, Report, check_episode, global_seed, guarded
+from envs.checking.episodes import Invalid, Trial, check_episode
+from envs.checking.processes import check_processes
+from envs.checking.report import Again, Report, guarded
+from envs.checking.steps import ILLEGAL
+from envs.checking.streams import check_splits, check_stream
+from envs.registry import Recipe
 
-__all__ = ["ILLEGAL", "check_env"]
+__all__ = ["ILLEGAL", "Recipe", "check_env"]
 
 
 def check_env(
@@ -26,27 +29,35 @@ def check_env(
     num_turns: int = 3,
     seed: int = 0,
     texts: Sequence[str] = (),
-    again: Callable[[], Environment] | None = None,
+    invalid: Invalid | None = None,
+    again: Again | None = None,
+    recipe: Recipe | None = None,
 ) -> list[str]:
     """Failures, one sentence each; empty if the contract holds.
 
-    `texts`: answers worth trying, beside demonstrations and illegal ones. `again`: makes the same
-    environment anew, to show that nothing depends on the object.
+    `texts`: answers worth trying, beside demonstrations and illegal ones. `invalid`: readable
+    answers that are impossible in a state and must earn nothing. `again`: makes the same
+    environment anew, to show that nothing depends on the object. `recipe`: how another process
+    makes it, to show that nothing depends on the process; it stands in for `again` too.
     """
     report = Report()
     _check_declaration(env, report)
     if report.failures:
         return report.failures
+    again = again or (recipe.make if recipe else None)
     with guarded(report, "tasks"):
-        _check_splits(env, num_tasks, seed, report)
+        check_splits(env, 4 * num_tasks, seed, report)
+    trial = Trial(env, again, texts, invalid, num_turns, report)
     for split in Split:
         tasks: Sequence[Task] = ()
         with guarded(report, f"tasks({split.value})"):
-            tasks = _check_stream(env, again, split, num_tasks, seed, report)
+            tasks = check_stream(env, again, split, num_tasks, seed, report)
         for number, task in enumerate(tasks):
-            rng = random.Random(f"{seed}/{number}")
             with guarded(report, f"An episode of {task.task_id}"):
-                check_episode(env, again, task, num_turns, rng, texts, report)
+                check_episode(trial, task, random.Random(f"{seed}/{number}"))
+    if recipe:
+        with guarded(report, "Another process"):
+            check_processes(env, recipe, num_tasks, num_turns, seed, report)
     return report.failures
 
 
@@ -71,62 +82,3 @@ def _check_declaration(env: Environment, report: Report) -> None:
                 f"preset {name}, {part}: bounds [{interval.low}, {interval.high}] are not an "
                 "interval inside [-1, 1].",
             )
-
-
-def _check_splits(env: Environment, num_tasks: int, seed: int, report: Report) -> None:
-    """No content of one split in another, over two seeds each."""
-    owners: dict[str, str] = {}
-    ids: dict[str, str] = {}
-    for split in Split:
-        for stream in (seed, seed + 1):
-            for task in _tasks(env, split, stream, 0, 4 * num_tasks, report):
-                text = json.dumps(task.payload, sort_keys=True)
-                content = sha256(text.encode()).hexdigest()
-                owner = owners.setdefault(content, split.value)
-                report.expect(
-                    owner == split.value, f"Splits overlap: {owner} and {split.value} share a task."
-                )
-                known = ids.setdefault(task.task_id, content)
-                report.expect(
-                    known == content, f"task_id {task.task_id!r} is given to two different tasks."
-                )
-
-
-def _check_stream(
-    env: Environment,
-    again: Callable[[], Environment] | None,
-    split: Split,
-    num_tasks: int,
-    seed: int,
-    report: Report,
-) -> Sequence[Task]:
-    """Determinism by seed, and slices of the cursor that agree."""
-    with global_seed(1):
-        tasks = _tasks(env, split, seed, 0, num_tasks, report)
-    with global_seed(2):
-        same = _tasks(again() if again else env, split, seed, 0, num_tasks, report)
-    report.expect(
-        list(tasks) == list(same), f"tasks({split.value}) differ between two calls with one seed."
-    )
-    half = num_tasks // 2
-    tail = _tasks(env, split, seed, half, num_tasks - half, report)
-    report.expect(
-        list(tail) == list(tasks)[half:],
-        f"tasks({split.value}, start={half}) is not the tail of tasks({split.value}, start=0).",
-    )
-    report.expect(
-        all(task.split is split and task.seed == seed for task in tasks),
-        f"tasks({split.value}) carry another split or seed than was asked for.",
-    )
-    return tasks
-
-
-def _tasks(
-    env: Environment, split: Split, seed: int, start: int, count: int, report: Report
-) -> Sequence[Task]:
-    """The slice, which must be as long as was asked for."""
-    found = env.tasks(split, seed, start, count)
-    report.expect(
-        len(found) == count, f"tasks({split.value}) gave {len(found)} tasks, expected {count}."
-    )
-    return found

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from components.config import ExperimentConfig
 from components.engine import Sampling
-from components.env_execution.workers import Recipe, in_workers
+from components.env_execution.workers import in_workers
 from components.errors import ConfigError, RolewiseError
 from components.records import Turn
 from envs.base import Environment, Order, Split, StepsMany, Task
+from envs.registry import Recipe
 
 EVALUATION_SEED = 0
 """Stream of all held-out tasks: the same for every run and seed, so that any two teams pair up."""
@@ -102,17 +103,16 @@ def open_benchmark(config: ExperimentConfig, name: str) -> Environment:
 def _make(
     field: str, name: str, options: Mapping[str, Any], config: ExperimentConfig
 ) -> Environment:
-    from envs.registry import make_environment
-
+    recipe = Recipe(name, dict(options), config.env.reward)
     try:
-        env = make_environment(name, options, config.env.reward)
+        env = recipe.make()
         check_roles(env, config.roles)
     except ValueError as error:
         raise ConfigError(f"{field}: {error}") from error
     workers = config.rollout.env_workers
     if workers == 1 or isinstance(env, StepsMany):
         return env
-    return in_workers(env, Recipe(name, dict(options), config.env.reward), workers)
+    return in_workers(env, recipe, workers)
 
 
 def check_roles(env: Environment, roles: Mapping[str, str]) -> None:

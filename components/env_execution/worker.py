@@ -10,7 +10,7 @@ import sys
 from typing import IO, Any
 
 from envs.base import Environment, Status
-from envs.registry import make_environment
+from envs.registry import Recipe
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes our input
     source, target = sys.stdin, os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what an environment prints must not mix with the answers
-    env = make_environment(**json.loads(source.readline()))
+    env = Recipe(**json.loads(source.readline())).make()
     for line in source:
         _answer(target, judge(env, json.loads(line)))
 

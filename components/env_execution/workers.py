@@ -17,10 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from components.errors import RolewiseError
 from envs.base import Attempt, Environment, Rewards, Status, StepResult
+from envs.registry import Recipe
 
 PAYS_FROM_S = 0.5
 """Workers are started where the rest of a batch would take longer than this in one process."""
@@ -30,14 +31,6 @@ _PIECES = 4
 """Pieces of a batch per process: the slow texts of one do not keep the others waiting."""
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
 _START += "from components.env_execution.worker import main; main()"
-
-
-class Recipe(NamedTuple):
-    """How a worker builds the environment."""
-
-    name: str
-    options: dict[str, Any]
-    reward: str
 
 
 def in_workers(env: Environment, recipe: Recipe, workers: int | Literal["auto"]) -> Environment:

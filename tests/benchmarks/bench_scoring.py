@@ -13,10 +13,10 @@ from random import Random
 from components.env_execution.advance import advance
 from components.env_execution.frontier import prompts, start
 from components.env_execution.rules import Rules
-from components.env_execution.workers import Recipe, in_workers, num_cores
+from components.env_execution.workers import in_workers, num_cores
 from components.process import peak_memory_mib
 from envs.base import Split
-from envs.registry import make_environment
+from envs.registry import Recipe, make_environment
 from tests.benchmarks.harness import Row, row
 from tests.doubles.rows import make_candidate
 

@@ -1,11 +1,14 @@
 """A tiny honest environment, and one lie each: what `check_env` must find."""
 
+import os
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from envs.base import (
+    Attempt,
     Bounds,
     Message,
     Order,
@@ -178,3 +181,149 @@ class OneIdForAll(Honest):
 class RunsDry(Honest):
     def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
         return super().tasks(split, seed, start, count)[:2]
+
+
+class EndlessStream(Honest):
+    """Says nothing of how many tasks there are."""
+
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        if start + count > 2:
+            raise ValueError("no more tasks")
+        return super().tasks(split, seed, start, count)
+
+
+class GivesTooMany(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return super().tasks(split, seed, start, count + 1)
+
+
+class NoTasks(Honest):
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return []
+
+
+class HashesText(Honest):
+    """The same within a process, different in the next."""
+
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        close = -(hash(f"x{completion}") % 1000) / 1000
+        return (
+            super().step(state, role, completion)._replace(rewards=Rewards(0.0, {"close": close}))
+        )
+
+
+class OrderOfASet(Honest):
+    def observe(self, state: Any, role: str) -> list[Message]:
+        words = {f"word{number}" for number in range(40)}
+        return [{"role": "user", "content": f"say {state.target} of {' '.join(words)}"}]
+
+
+class DiesElsewhere(Honest):
+    def reset(self, task: Task) -> Any:
+        if "PYTEST_CURRENT_TEST" in os.environ and "PYTHONHASHSEED" in os.environ:
+            raise RuntimeError("not in this process")
+        return super().reset(task)
+
+
+class PatienceWins(Honest):
+    """Whoever is wrong for long enough is right."""
+
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        result = super().step(state, role, completion)
+        return result._replace(status=Status.SOLVED) if len(state.log) >= 2 else result
+
+
+class PaysForInvalidMoves(Honest):
+    """A number that is not asked for is a readable answer, and earns nothing."""
+
+    reward_presets = {"dense": RewardPreset(Bounds(0, 1), {"speaker": {"close": Bounds(-1, 1)}})}
+
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        result = super().step(state, role, completion)
+        paid = completion.isdecimal() and completion != str(state.target)
+        local = {"close": 0.3 if paid else -0.5}
+        return result._replace(rewards=Rewards(result.rewards.team, local))
+
+
+class Batched(Honest):
+    """Honest: judges many as it judges one."""
+
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        return [self.step(*attempt) for attempt in attempts]
+
+
+class BatchTurnsRound(Batched):
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        return super().step_many(attempts)[::-1]
+
+
+class BatchLosesOne(Batched):
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        return super().step_many(attempts)[1:]
+
+
+class BatchNeverEmpty(Batched):
+    def step_many(self, attempts: Sequence[Attempt]) -> list[StepResult]:
+        return super().step_many(attempts or [Attempt(Counter(0), "speaker", "")])
+
+
+class Pictured(Honest):
+    """Honest: shows the number."""
+
+    def picture(self, state: Any) -> str:
+        return f"[{state.target}]"
+
+
+class PictureOfNothing(Pictured):
+    def picture(self, state: Any) -> str:
+        return " "
+
+
+class MovingPicture(Pictured):
+    def picture(self, state: Any) -> str:
+        return f"{super().picture(state)} {random.random()}"
+
+
+class PictureLeavesMark(Pictured):
+    def picture(self, state: Any) -> str:
+        state.log.append("looked at")
+        return super().picture(state)
+
+
+class PictureOfTheEndRaises(Pictured):
+    def picture(self, state: Any) -> str:
+        if "right" in state.log:
+            raise IndexError("nothing to draw")
+        return super().picture(state)
+
+
+class RemembersObjects(Honest):
+    """Shows what JSON forgets."""
+
+    def observe(self, state: Any, role: str) -> list[Message]:
+        mark = "again" if getattr(state, "decoded", False) else "first"
+        return [{"role": "user", "content": f"say {state.target} {mark}"}]
+
+    def decode_state(self, encoded: Any) -> Any:
+        state = super().decode_state(encoded)
+        state.decoded = True
+        return state
+
+
+class FickleTeacher(Honest):
+    def demonstrate(self, state: Any, role: str, rng: Random) -> str:
+        return str(random.randrange(100))
+
+
+class PicksSides(Honest):
+    """In parallel order the second writer reads the state at the start of the turn."""
+
+    roles, order = ("speaker", "listener"), Order.PARALLEL
+    reward_presets = {
+        "dense": RewardPreset(
+            Bounds(0, 1), {role: {"close": Bounds(-1, 0)} for role in ("speaker", "listener")}
+        )
+    }
+
+    def observe(self, state: Any, role: str) -> list[Message]:
+        return [] if len(state.log) % 2 else super().observe(state, role)

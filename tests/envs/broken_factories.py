@@ -11,3 +11,10 @@ def make_liar(options, reward):
     from tests.envs.broken import SaysNothing
 
     return SaysNothing()
+
+
+def make_broken(options, reward):
+    """The class of tests/envs/broken.py that the option `name` names."""
+    from tests.envs import broken
+
+    return getattr(broken, options["name"])()

@@ -38,7 +38,7 @@ def test_check_passes_and_fails(capsys):
     assert main(["check", "plan_path", "--set", "height=5", "--set", "width=5"]) == 0
     assert "the contract holds" in capsys.readouterr().out
     assert main(["check", "tests.envs.broken_factories:make_liar"]) == 1
-    assert "FAILED observe gives speaker no messages" in capsys.readouterr().out
+    assert "FAILED with reward dense: observe gives speaker no messages" in capsys.readouterr().out
 
 
 def test_errors_are_one_line_and_status_2(capsys):

@@ -8,7 +8,6 @@ from envs.__main__ import main
 from envs.base import Order, Split, Status
 from envs.playing import HELP, Table, play, printable
 from tests.doubles.environments import Tracer
-from tests.envs import broken
 
 SMALL = ["--set", "height=5", "--set", "width=5", "--set", "num_walls=0"]
 
@@ -95,6 +94,8 @@ def test_whoever_leaves_is_not_scolded(lines, capsys):
 def test_a_role_without_examples_needs_a_person(capsys):
     with pytest.raises(ValueError, match="tracer has no example answers for A; .*--role all"):
         played(Tracer(), "1", capsys=capsys)
+    with pytest.raises(ValueError, match="tracer has no example answers"):
+        played(Tracer(), people=(), capsys=capsys)
 
 
 def test_an_answer_that_could_not_be_judged_ends_the_episode(capsys):
@@ -147,9 +148,3 @@ def test_illegal_answers_are_outcomes_with_their_rewards(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("the way is north\n"))
     assert main(["play", "plan_path", "--set", "roles=planner", "--turns", "1", *SMALL]) == 0
     assert "--- team +0.000; format -0.200, legal +0.000" in capsys.readouterr().out
-
-
-def test_an_environment_without_examples_is_not_demonstrated(capsys, monkeypatch):
-    monkeypatch.setattr(broken.Honest, "demonstrate", None)
-    assert main(["play", "tests.envs.broken_factories:make_liar", "--auto"]) == 2
-    assert "no example answers" in capsys.readouterr().err

@@ -9,10 +9,10 @@ import pytest
 
 from components.env_execution import workers
 from components.env_execution.rules import open_environment
-from components.env_execution.workers import InWorkers, Recipe, in_workers, num_cores
+from components.env_execution.workers import InWorkers, in_workers, num_cores
 from components.errors import RolewiseError
 from envs.base import Attempt, Order, Split, StepsMany
-from envs.registry import make_environment
+from envs.registry import Recipe, make_environment
 from tests.doubles.environments import Tracer
 from tests.doubles.experiment import make_config
 from tests.doubles.rows import make_rules, play_texts
