@@ -14,6 +14,7 @@ from envs.base import JSON, Environment, EnvironmentFactory
 GROUP = "rolewise.environments"
 BUILT_IN: Mapping[str, str] = {
     "maths": "envs.maths.environment:make_maths",
+    "code": "envs.code.environment:make_code",
     "plan_path": "envs.plan_path.environment:make_plan_path",
     "sokoban": "envs.sokoban.environment:make_sokoban",
     "sudoku": "envs.sudoku.environment:make_sudoku",

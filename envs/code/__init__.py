@@ -1,0 +1,1 @@
+"""Code: a coder writes a program, a tester writes tests for it (see README.md)."""
