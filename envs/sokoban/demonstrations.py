@@ -87,10 +87,9 @@ def _route(options: SokobanOptions, level: Level, rng: Random) -> list[str]:
         return words
     if kind < shares.shortest + shares.start:
         return _half(options, words)
-    place = rng.randrange(len(words))
+    places = [place for place, word in enumerate(words) if word != "push"]
     others = DIRECTIONS if options.action_language == "moves" else list(level.room.board.inner)
-    if words[place] != "push":
-        words[place] = rng.choice(others)
+    words[rng.choice(places[: (len(places) + 1) // 2])] = rng.choice(others)
     return words
 
 

@@ -3,8 +3,8 @@
 `#` wall, `@` player, `+` player on a goal, `$` box, `*` box on a goal, `.` goal; a space, `-` or
 `_` is floor. Levels are separated by empty lines, comments (`;`) or other text. A line is a row of
 a level if its first mark is a wall; after such a row also if its last mark is one, or if it has
-nothing but marks. The last text before a level is its title. Rows may be of unequal length. Whether a level can be
-solved is not looked at.
+nothing but marks. The last text before a level is its title. Rows may be of unequal length. Whether
+a level can be solved is not looked at.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

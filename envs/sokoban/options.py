@@ -24,18 +24,18 @@ class DemonstrationOptions(Options):
 
     all_walls: Share = 0.15
     """Tool programs that push each box to a goal and avoid every wall."""
-    no_walls: Share = 0.45
+    no_walls: Share = 0.4
     """The same, but they avoid nothing."""
     some_walls: Share = 0.2
     """The same, but they avoid a random part of the walls; the rest push to a wrong cell."""
-    copy_route: Share = 0.4
+    copy_route: Share = 0.3
     """Planner answers that repeat what the tool's text led to, if it led anywhere."""
-    copy_start: Share = 0.2
+    copy_start: Share = 0.1
     """Planner answers that repeat the first half of it; the rest are as of a role without tool."""
-    shortest: Share = 0.12
+    shortest: Share = 0.06
     """Answers of a role without a tool (and routes proposed by the tool) that are optimal."""
-    start: Share = 0.28
-    """The first half of such an answer; the rest have one word damaged."""
+    start: Share = 0.14
+    """The first half of such an answer; the rest have one word of that half damaged."""
 
     @model_validator(mode="after")
     def _shares_fit(self) -> "DemonstrationOptions":

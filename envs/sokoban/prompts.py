@@ -121,7 +121,7 @@ def _paper(options: SokobanOptions, state: SokobanState, role: str) -> str:
     floor = "`-`" if not moves or options.tool == "search" else "a space"
     parts = [_RULES.format(role=role, floor=floor)]
     parts += [_NAMES] if floor == "`-`" else []
-    parts += ["\n", _picture(state.level, floor == "`-`"), "\n", _last(state.last)]
+    parts += ["\n", _picture(state.level, floor == "`-`"), _last(state.last)]
     if search:
         return "".join([*parts, _SEARCH])
     if role == "tool" and options.tool == "program":
@@ -155,7 +155,7 @@ def _last(last: Turn | None) -> str:
     """One line about the turn before, or nothing."""
     if last is None:
         return ""
-    return f"The turn before did: {last.words or 'nothing'} ({_OUTCOME[last.word]}).\n"
+    return f"\nThe turn before did: {last.words or 'nothing'} ({_OUTCOME[last.word]}).\n"
 
 
 def _tool(options: SokobanOptions, level: Level, proposal: Proposal | None) -> str:

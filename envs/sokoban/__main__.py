@@ -1,0 +1,136 @@
+"""`python -m envs.sokoban`: the figures of README.md, measured. `... FILE`: check a level file.
+
+How levels are spread, how good perfect answers and the demonstrations are, how long prompts and
+answers are, and how many turns a second the environment judges.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from envs.base import Split, Status, Task
+from envs.sokoban.demonstrations import best_program
+from envs.sokoban.environment import Sokoban, make_sokoban
+from envs.sokoban.level_sets import load
+from envs.sokoban.levels import parse_rows
+from envs.sokoban.options import SokobanOptions
+from envs.sokoban.prompts import answer
+from envs.sokoban.solver import solve
+from envs.sokoban.state import SokobanState
+from envs.sokoban.walk import as_words
+
+TINY = {
+    "num_walls": 3, "min_pushes": 3, "action_language": "pushes", "tool": "search",
+    "prompt_style": "compact",
+}  # fmt: skip
+SIZES: Mapping[str, Mapping[str, Any]] = {
+    "6x6, 1 box": {},
+    "tiny models": TINY,
+    "7x7, 2 boxes": {"height": 7, "width": 7, "num_boxes": 2},
+    "10x10, 4 boxes": {"height": 10, "width": 10, "num_boxes": 4, "min_pushes": 8},
+}
+NUM_TURNS = 3
+Answer = Callable[[SokobanState, str], str]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the figures, or what a level file holds; 2 if it is refused."""
+    if arguments:
+        return _check(arguments[0])
+    for name, options in SIZES.items():
+        print(f"{name}: {_spread(make_sokoban(options, 'dense'))}")
+    env, alone = (make_sokoban({**TINY, "roles": roles}, "dense") for roles in ("team", "planner"))
+    tasks, rng, lengths = env.tasks(Split.VALIDATION, 0, 0, 500), Random(0), list[tuple[int, int]]()
+
+    def shown(state: SokobanState, role: str) -> str:
+        text = env.demonstrate(state, role, rng)
+        lengths.append((len(env.observe(state, role)[0]["content"].split()), len(text.split())))
+        return text
+
+    print(f"perfect tool, copying planner: {_success(env, tasks, _perfect)}")
+    print(f"demonstrations: {_success(env, tasks, shown)}")
+    longest = [max(column) for column in zip(*lengths, strict=True)]
+    print(f"longest prompt {longest[0]} words, longest answer {longest[1]}")
+    print(
+        "demonstrations of the single agent: "
+        f"{_success(alone, tasks, lambda state, role: alone.demonstrate(state, role, rng))}"
+    )
+    for name in ("6x6, 1 box", "tiny models"):
+        print(f"{name}: {_turns_per_second(make_sokoban(SIZES[name], 'dense')):.0f} turns/CPU s")
+    return 0
+
+
+def _check(path: str) -> int:
+    try:
+        found = load(SokobanOptions(levels=path))
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    counts = ", ".join(f"{len(levels)} {split.value}" for split, levels in found.levels.items())
+    print(f"ok: {counts}; at most {found.height}x{found.width}")
+    return 0
+
+
+def _spread(env: Sokoban) -> str:
+    """Levels a second, and how long shortest solutions are."""
+    count = 200 if env.options.num_boxes < 3 else 40
+    began = time.process_time()
+    tasks = env.tasks(Split.TRAIN, 1, 0, count)
+    seconds = time.process_time() - began
+    solutions = [solve(parse_rows(task.payload["rows"]), "pushes") for task in tasks]
+    moves = _quantiles([len(found.cells) for found in solutions if found])
+    pushes = _quantiles([found.num_pushes for found in solutions if found])
+    return f"{count / seconds:.0f} levels/CPU s, pushes {pushes}, moves {moves}"
+
+
+def _quantiles(values: Sequence[int]) -> str:
+    """Least / median / most."""
+    ordered = sorted(values)
+    return f"{ordered[0]} / {ordered[len(ordered) // 2]} / {ordered[-1]}"
+
+
+def _perfect(state: SokobanState, role: str) -> str:
+    """Name all walls; copy what came of it."""
+    if role == "tool":
+        return " ".join(best_program(state.level))
+    cells = state.proposal.walk.cells if state.proposal else ()
+    return answer(as_words(state.level, cells, "pushes"), compact=True)
+
+
+def _success(env: Sokoban, tasks: Sequence[Task], write: Answer) -> str:
+    ends = [_play(env, task, write) for task in tasks]
+    first, solved = ends.count(0) / len(ends), 1 - ends.count(None) / len(ends)
+    return f"{solved:.1%} solved within {NUM_TURNS} turns, {first:.1%} in the first"
+
+
+def _play(env: Sokoban, task: Task, write: Answer) -> int | None:
+    """The turn in which the level was solved."""
+    state = env.reset(task)
+    for turn in range(NUM_TURNS):
+        for role in env.roles:
+            result = env.step(state, role, write(state, role))
+            if result.status is not Status.RUNNING:
+                return turn if result.status is Status.SOLVED else None
+            state = result.state
+    return None
+
+
+def _turns_per_second(env: Sokoban) -> float:
+    """One turn of a role: its prompt, and one answer parsed, executed and rewarded."""
+    rng, turns, seconds = Random(0), 0, 0.0
+    for task in env.tasks(Split.TRAIN, 0, 0, 500):
+        state = env.reset(task)
+        for role in env.roles:
+            text = env.demonstrate(state, role, rng)
+            began = time.process_time()
+            env.observe(state, role)
+            state = env.step(state, role, text).state
+            seconds += time.process_time() - began
+            turns += 1
+    return turns / seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
