@@ -1,4 +1,4 @@
-"""One run seen from outside: hand it to a lane, read what it prints up to a limit, classify its end.
+"""One run seen from outside: hand it to a lane, read what it prints, classify its end.
 
 Nothing here is known to the program, least of all what it should print.
 """
@@ -10,7 +10,7 @@ import select
 import signal
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -23,6 +23,8 @@ GRACE_S = 10.0
 """Beyond the wall limit a lane that does not answer has failed."""
 STDERR_BYTES = 4096
 CHUNK = 65536
+NUM_MESSAGES = 2
+"""From the child; a program that sends more is not listened to."""
 F_ADD_SEALS, ALL_SEALS = 1033, 0xF
 ENDINGS = {
     Killed.CPU: (Outcome.TIMEOUT, "CPU seconds used up"),
@@ -60,7 +62,7 @@ class Evidence:
     stderr: Stream
     token: bytes
     told: list[bytes] = field(default_factory=list)
-    """Messages from the child: `ready ...` or `fault ...` before the program, then the token."""
+    """Two messages: `ready ...` or `fault ...` before the program, then the token; no more."""
     reply: tuple[int, int, float, float] | None = None
     """Wait status, why the lane killed it, CPU and wall seconds; None if the lane failed."""
 
@@ -90,7 +92,8 @@ def attempt(
         given = [theirs.enter_context(_sealed(text)) for text in (run.program, run.stdin)]
         streams: dict[int, Stream] = {}
         for stream in (evidence.stdout, evidence.stderr):
-            reader, writer = (os.fdopen(*pair, 0) for pair in zip(os.pipe(), ("rb", "wb")))
+            source, sink = os.pipe()
+            reader, writer = os.fdopen(source, "rb", 0), os.fdopen(sink, "wb", 0)
             streams[ours.enter_context(reader).fileno()] = stream
             given.append(theirs.enter_context(writer))
         end.send(token)
@@ -134,7 +137,8 @@ def _follow(
                 poll.unregister(descriptor)
         if evidence.overflow and not asked:
             asked = True
-            lane.send(b"k")
+            with suppress(OSError):  # the loop will find it gone
+                lane.send(b"k")
     for descriptor in (*streams, end.fileno()):
         os.set_blocking(descriptor, False)
         while _read(descriptor, end, streams, evidence):
@@ -155,21 +159,23 @@ def _read_reply(lane: socket.socket, evidence: Evidence) -> bool:
 def _read(
     descriptor: int, end: socket.socket, streams: dict[int, Stream], evidence: Evidence
 ) -> bool:
-    """One chunk; False at its end."""
+    """One chunk; False if there is no more to be read."""
+    if descriptor == end.fileno() and len(evidence.told) == NUM_MESSAGES:
+        return False
     try:
         chunk = os.read(descriptor, CHUNK)
     except OSError:
         return False
-    if descriptor == end.fileno():
-        evidence.told.append(chunk)
-    else:
+    if descriptor != end.fileno():
         streams[descriptor].add(chunk)
+    elif chunk:
+        evidence.told.append(chunk)
     return bool(chunk)
 
 
 def classify(evidence: Evidence, options: SandboxOptions) -> Result:
     """The outcome, and what is said about it."""
-    status, killed, cpu_s, wall_s = evidence.reply or (0, 0, 0.0, 0.0)
+    _, _, cpu_s, wall_s = evidence.reply or (0, 0, 0.0, 0.0)
     outcome, note = _outcome(evidence, options)
     stderr = evidence.stderr.data.decode("utf-8", "replace")
     if note:
@@ -199,10 +205,11 @@ def _natural_end(code: int, evidence: Evidence) -> tuple[Outcome, str]:
     if code == -signal.SIGKILL:
         return Outcome.MEMORY, "killed by the kernel, which was out of memory"
     if code < 0:
-        return Outcome.RUNTIME_ERROR, f"ended by signal {signal.Signals(-code).name}"
+        names = {int(number): number.name for number in signal.Signals}
+        return Outcome.RUNTIME_ERROR, f"ended by signal {names.get(-code, -code)}"
     if code == MEMORY_STATUS:
         return Outcome.MEMORY, ""
-    if code == 0 and evidence.token in evidence.told[1:]:
+    if code == 0 and evidence.told[1:] == [evidence.token]:
         return Outcome.OK, ""
     early = "ended before its last line, with exit status"
     return Outcome.RUNTIME_ERROR, "" if code == FAULT_STATUS else f"{early} {code}"

@@ -86,9 +86,9 @@ def _targets(stack: ExitStack, options: SandboxOptions, folder: Path) -> dict[st
     """Something real to attack: a file and three listening sockets."""
     canary, unix = folder / "canary", folder / "listener"
     canary.write_text("not for programs")
-    abstract = f"rolewise-sandbox-{os.getpid()}-{id(stack)}"
+    abstract = f"\0rolewise-sandbox-{os.getpid()}-{id(stack)}"
     tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-    for address in (str(unix), f"\0{abstract}"):
+    for address in (str(unix), abstract):
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(address)
         listener.listen()

@@ -109,13 +109,9 @@ class Sandbox:
             server.give_back(lane)
             if self._strict:
                 found.refuse_unless(self.options.accept_missing)
+            return server, found
         except (OSError, SandboxUnavailable) as error:
-            said = server.close()
-            raise SandboxUnavailable(f"{error} {said[-600:]}".strip()) from error
-        except BaseException:
-            server.close()
-            raise
-        return server, found
+            raise SandboxUnavailable(f"{error} {server.close()[-600:]}".strip()) from error
 
     def _drop(self, server: Server) -> None:
         """The server died; the next run starts another."""
@@ -131,6 +127,8 @@ def _close_all() -> None:
 
 
 def _abandon_all() -> None:
+    global _opening
+    _opening = threading.Lock()  # another thread may have held it
     for sandbox in _opened.values():
         sandbox.abandon()
 

@@ -13,6 +13,7 @@ import resource
 import socket
 import sys
 from collections.abc import Callable
+from typing import Any
 
 NUMBERS = {"x86_64": {"unshare": 272, "ptrace": 101}, "aarch64": {"unshare": 97, "ptrace": 117}}
 TRACE_ME, NEW_USER_NAMESPACE, IO_URING_SETUP = 0, 0x10000000, 425
@@ -35,10 +36,16 @@ def fork() -> None:
     os.waitpid(child, 0)
 
 
-def connect(family: int, kind: int, address: object) -> None:
+def shell() -> None:
+    """One that does nothing."""
+    child = os.posix_spawn("/bin/sh", ["sh", "-c", ":"], {})
+    os.waitpid(child, 0)
+
+
+def connect(family: int, kind: int, address: Any) -> None:
     """To a socket of the other side."""
     with socket.socket(family, kind) as client:
-        client.connect(address)  # type: ignore[arg-type]
+        client.connect(address)
 
 
 def call(number: int, *arguments: int) -> None:
@@ -54,30 +61,25 @@ def raise_limit(which: int, most: int) -> None:
         resource.setrlimit(which, (most + 1, most + 1))
 
 
-def attacks(given: dict[str, object]) -> dict[str, dict[str, Callable[[], object]]]:
+def attacks(given: dict[str, Any]) -> dict[str, dict[str, Callable[[], object]]]:
     """Guarantee -> what is tried -> how."""
-    canary, memory, numbers = (
-        str(given["canary"]),
-        int(str(given["memory"])),
-        NUMBERS[platform.machine()],
-    )
+    canary, numbers, ours = given["canary"], NUMBERS[platform.machine()], os.getppid()
+    memory, stream, local = given["memory"], socket.SOCK_STREAM, ("127.0.0.1", given["port"])
     return {
         "filesystem": {
             "read a host file": lambda: open(canary).close(),
             "write a host file": lambda: open(canary, "a").close(),
             "list a host folder": lambda: os.listdir(os.path.dirname(canary)),
-            "read another process's environment": lambda: open(f"/proc/{os.getppid()}/environ").close(),
+            "read another's environment": lambda: open(f"/proc/{ours}/environ").close(),
         },
         "network": {
-            "TCP": lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", given["port"])),
-            "UDP": lambda: connect(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 53)),
-            "a unix socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, given["unix"]),
-            "an abstract socket": lambda: connect(
-                socket.AF_UNIX, socket.SOCK_STREAM, "\0" + str(given["abstract"])
-            ),
+            "TCP": lambda: connect(socket.AF_INET, stream, local),
+            "UDP": lambda: connect(socket.AF_INET, socket.SOCK_DGRAM, local),
+            "a unix socket": lambda: connect(socket.AF_UNIX, stream, given["unix"]),
+            "an abstract socket": lambda: connect(socket.AF_UNIX, stream, given["abstract"]),
         },
-        "processes": {"fork": fork, "start a program": lambda: os.posix_spawn("/bin/true", ["true"], {})},
-        "signals": {"signal the fork server": lambda: os.kill(os.getppid(), 0)},
+        "processes": {"fork": fork, "start a shell": shell},
+        "signals": {"signal the fork server": lambda: os.kill(ours, 0)},
         "kernel": {
             "ptrace": lambda: call(numbers["ptrace"], TRACE_ME, 0, 0, 0),
             "a user namespace": lambda: call(numbers["unshare"], NEW_USER_NAMESPACE),
@@ -87,8 +89,8 @@ def attacks(given: dict[str, object]) -> dict[str, dict[str, Callable[[], object
             "map more than the limit": lambda: mmap.mmap(-1, memory).close(),
             "raise the limit": lambda: raise_limit(resource.RLIMIT_AS, memory),
         },
-        "cpu": {"raise the limit": lambda: raise_limit(resource.RLIMIT_CPU, int(str(given["cpu"])))},
-    }  # fmt: skip
+        "cpu": {"raise the limit": lambda: raise_limit(resource.RLIMIT_CPU, given["cpu"])},
+    }
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66),
     "pread64": (17, 67), "pwrite64": (18, 68), "preadv": (295, 69), "pwritev": (296, 70),
     "close": (3, 57), "close_range": (436, 436), "lseek": (8, 62), "ftruncate": (77, 46),
-    "fsync": (74, 82), "fdatasync": (75, 83), "flock": (73, 32), "fadvise64": (221, 223),
+    "fsync": (74, 82), "fdatasync": (75, 83), "fadvise64": (221, 223),
     "sendfile": (40, 71), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
     "pipe": (22, None), "pipe2": (293, 59),
     # paths: which ones is Landlock's part

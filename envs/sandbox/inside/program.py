@@ -53,6 +53,7 @@ def _fresh_main() -> dict[str, object]:
     main.__dict__.update(__builtins__=builtins, __file__=NAME)
     sys.modules["__main__"] = main
     sys.argv = [NAME]
+    sys.orig_argv = [NAME]
     gc.enable()
     return main.__dict__
 
