@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from envs.base import Split
 from envs.options import Options
-from envs.sandbox.options import SandboxOptions
+from envs.sandbox import SandboxOptions
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 LIMITS = {4: (4, 15), 6: (8, 35), 9: (17, 80)}

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from envs.base import Attempt
 from envs.programs import find_program
 from envs.quoting import quotable
-from envs.sandbox.options import SandboxOptions
-from envs.sandbox.results import Outcome, Result, Run
+from envs.sandbox import Outcome, Result, Run, SandboxOptions, open_sandbox
 from envs.sudoku.board import BLANK, Board, Fill, rows_of
 from envs.sudoku.parser import parse_fills, parse_grid
 
@@ -32,8 +31,6 @@ def run_programs(
     attempts: Sequence[Attempt], plan: Board, options: SandboxOptions
 ) -> list[Printed | None]:
     """Of every text, in order; None where the sandbox itself failed."""
-    from envs.sandbox import open_sandbox
-
     programs = [find_program(attempt.completion) for attempt in attempts]
     runs = [
         Run(program, _stdin(attempt.state.clues))

@@ -1,0 +1,107 @@
+"""The streams: one solution each, addressable, and split by content."""
+
+import hashlib
+import json
+from itertools import product
+
+import pytest
+
+from envs.base import Split
+from envs.sudoku import instances
+from envs.sudoku.symmetry import relabelled_digest
+from tests.envs.sudoku.puzzles import UNSOLVABLE, make_env, textbook_solutions
+
+
+def puzzles(split, seed, start, count, **options):
+    """The stream's grids."""
+    tasks = make_env(**options).tasks(split, seed, start, count)
+    return ["".join(task.payload["rows"]) for task in tasks]
+
+
+@pytest.mark.parametrize("split", Split)
+def test_fault_7_every_instance_has_one_solution_and_its_clues(split):
+    for index, puzzle in enumerate(puzzles(split, 4, 0, 60, num_clues=[5, 7])):
+        assert len(textbook_solutions(puzzle)) == 1
+        assert 16 - puzzle.count(".") == 5 + index % 3
+        assert puzzle != UNSOLVABLE
+
+
+@pytest.mark.parametrize(("size", "num_clues"), [(6, 14), (9, 27)])
+def test_larger_sizes(size, num_clues):
+    for puzzle in puzzles(Split.TRAIN, 0, 0, 3, size=size, num_clues=num_clues):
+        assert size == 9 or len(textbook_solutions(puzzle)) == 1
+        assert instances.count_solutions(puzzle) == 1
+        assert size * size - puzzle.count(".") == num_clues
+
+
+@pytest.mark.parametrize("distinct", ["relabelled", "identity"])
+def test_fault_7_splits_are_disjoint_and_streams_hold_no_puzzle_twice(distinct):
+    owners = {}
+    for split, seed in product(Split, (0, 1)):
+        found = puzzles(split, seed, 0, 60, distinct=distinct, num_clues=5)
+        assert len(set(found)) == 60
+        for puzzle in found:
+            content = puzzle if distinct == "identity" else relabelled_digest(puzzle)
+            assert owners.setdefault(content, split) is split
+
+
+def test_identity_lets_twins_into_two_splits():
+    twins = {}
+    for split in Split:
+        for puzzle in puzzles(split, 0, 0, 200, distinct="identity", num_clues=5):
+            twins.setdefault(relabelled_digest(puzzle), set()).add(split)
+    assert max(map(len, twins.values())) > 1
+
+
+@pytest.mark.parametrize("size", [4, 6])
+def test_any_slice_can_be_made_alone(size):
+    whole = puzzles(Split.TRAIN, 7, 0, 20, size=size)
+    instances._stream.cache_clear()
+    instances._carved.cache_clear()
+    assert puzzles(Split.TRAIN, 7, 13, 4, size=size) == whole[13:17]
+
+
+def test_numbers_are_puzzles_one_to_one():
+    size = instances.num_candidates(2)
+    assert size == 288 * 120
+    grids = [instances.numbered(2, number) for number in range(0, size, 288)]
+    assert len(set(grids)) == 120
+    assert all(grid.count(".") == 14 for grid in grids)
+
+
+@pytest.mark.parametrize(
+    ("options", "index", "sentence"),
+    [
+        ({"num_clues": 15}, 10**6, "task 1000000 of test: the options leave [0-9]+ puzzles"),
+        ({"num_clues": [14, 15]}, 1_501, "task 1501 of test: the options leave [0-9]+ puzzles"),
+        ({"size": 9, "num_clues": 17}, 0, "task 0 of test: 2 solutions led to no puzzle with 17"),
+        ({}, -1, "task -1 of test: expected 0 or more"),
+    ],
+)
+def test_streams_that_end_say_so(options, index, sentence, monkeypatch):
+    monkeypatch.setattr(instances, "DRAWS", 2)
+    with pytest.raises(ValueError, match=sentence):
+        make_env(**options).tasks(Split.TEST, 0, index, 1)
+
+
+def test_a_stream_that_ends_has_as_many_as_it_says():
+    env, counts = make_env(num_clues=15, distinct="identity"), []
+    for split in Split:
+        with pytest.raises(ValueError, match="leave [0-9]+ puzzles") as caught:
+            env.tasks(split, 5, 10_000, 1)
+        counts.append(int(str(caught.value).split("leave ")[1].split()[0]))
+        assert len(env.tasks(split, 5, 0, counts[-1])) == counts[-1]
+    assert sum(counts) == 288 * 16
+
+
+def test_streams_are_pinned():
+    """If this fails, tasks have changed: raise the environment's version."""
+    texts = []
+    for size, count in ((4, 20), (6, 5), (9, 3)):
+        env = make_env(size=size)
+        assert env.version == "1"
+        texts += [
+            json.dumps(task.payload) for split in Split for task in env.tasks(split, 0, 0, count)
+        ]
+    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    assert digest[:16] == "20ade934813f2998"
