@@ -1,0 +1,1 @@
+"""Checks before anything is booked: what a run would trip over, found in seconds."""

@@ -1,0 +1,49 @@
+"""Whether object storage and MLflow are there and let us work: written to, read and cleaned up."""
+
+import uuid
+from collections.abc import Iterator
+
+from components.config import ExperimentConfig
+from components.errors import StorageError
+from components.preflight.findings import Finding, fail, ok, warn
+from components.storage import open_store
+
+
+def check_storage(config: ExperimentConfig) -> Iterator[Finding]:
+    """Write, write only if free, read, list and delete an object of our own."""
+    store = open_store(config.storage)
+    key, data = f"preflight/{uuid.uuid4().hex}", b"rolewise"
+    try:
+        if not store.create(key, data):
+            raise StorageError(f"{store.uri}: a key that nobody can have written is taken")
+        second = store.create(key, b"other")
+        if store.read(key) != data or store.list("preflight/").count(key) != 1:
+            raise StorageError(f"{store.uri}: read or listed something else than was written")
+    finally:
+        store.delete(key)
+    if second:
+        text = "a conditional write replaced an object"
+        yield fail("storage", f"{store.uri}: {text}", "use a server that honours If-None-Match")
+    elif store.exists(key):
+        yield warn("storage", f"{store.uri}: a deleted object is still there", "check versioning")
+    else:
+        yield ok("storage", f"{store.uri}: write, conditional write, read, list, delete")
+
+
+def check_tracking(config: ExperimentConfig) -> Iterator[Finding]:
+    """Experiments and registered models can be listed."""
+    from components.tracking.connection import open_client, tracking_uri, translated
+
+    uri = tracking_uri(config.tracking)
+    client = open_client(config.tracking)
+    with translated(uri, "list experiments"):
+        experiments = client.search_experiments(max_results=1000)
+    name = config.tracking.experiment or config.name
+    known = any(experiment.name == name for experiment in experiments)
+    yield ok("tracking", f"{uri}: experiment {name!r} {'exists' if known else 'will be made'}")
+    with translated(uri, "list registered models"):
+        models = client.search_registered_models(
+            filter_string=f"name = '{config.team_name}'", max_results=1
+        )
+    teams = "has versions" if models else "is new"
+    yield ok("registry", f"{uri}: team {config.team_name!r} {teams}")
