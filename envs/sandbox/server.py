@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from envs.sandbox.inside.settings import Limits, Settings, encode
@@ -36,9 +37,10 @@ class Server:
 
     def __init__(self, options: SandboxOptions) -> None:
         self._idle: list[socket.socket] = []
+        places = [place for name in options.packages for place in _places(name)]
         self.folder = tempfile.mkdtemp(prefix="rolewise-sandbox-")
         self._control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        settings = _settings(options, self.folder)
+        settings = _settings(options, self.folder, places)
         envs = str(Path(__file__).parents[1])
         interpreter = getattr(sys, "_base_executable", sys.executable)
         with other:
@@ -100,13 +102,10 @@ def _environment() -> dict[str, str]:
     return ENVIRONMENT | ({"LD_LIBRARY_PATH": path} if path else {})
 
 
-def _settings(options: SandboxOptions, folder: str) -> Settings:
+def _settings(options: SandboxOptions, folder: str, places: Sequence[Path]) -> Settings:
     limits = Limits(options.cpu_s, options.wall_s, options.memory_mib * 2**20)
-    found: list[Path] = []
-    for name in options.packages:
-        found += _places(name)
-    folders = tuple(dict.fromkeys(str(path.parent) for path in found))
-    return Settings(limits, folder, options.packages, folders, tuple(map(str, found)))
+    folders = tuple(dict.fromkeys(str(path.parent) for path in places))
+    return Settings(limits, folder, options.packages, folders, tuple(map(str, places)))
 
 
 def _places(package: str) -> list[Path]:

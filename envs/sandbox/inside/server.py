@@ -7,7 +7,6 @@ dies; its lanes die with it, and their runs with them.
 import gc
 import importlib
 import os
-import random
 import shutil
 import signal
 import socket
@@ -36,7 +35,8 @@ def main(configuration: str, control: int) -> None:
     sys.dont_write_bytecode = True
     for name in (*PRELOADED, *settings.packages):
         importlib.import_module(name)
-    _seed()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)  # `random` is seeded in every child, after the fork
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -80,10 +80,3 @@ def _make_jail(folder: str, settings: Settings) -> Jail:
     except OSError:  # the layer is missing, and named by `guarantees.py`
         ruleset = None
     return Jail(settings.limits, ruleset, make_filter())
-
-
-def _seed() -> None:
-    """One program gives one output: `random` starts alike in every run."""
-    random.seed(0)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(0)
