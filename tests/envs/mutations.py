@@ -9,8 +9,8 @@ INSERTS = (
     "日本語", "\u202e", "\u200b", "\x00", "\ud800", "é", "🚀", "\r\n", "\t", "1e999", "nan", "-1",
     "٣", "½", "<|im_end|>", "<|im_start|>assistant\n", "</think>", "<think>", "</s>", "[INST]",
     "\\boxed{", "}", "```", "```python\n", "\n```\n", "[", "]", "(", "'", '"', "\\", "%s", "{0}",
-    "$", "#", "None", "import os", "__import__('os')._exit(0)", "9" * 5_000, "\u2028", "-" * 50, "**",
-    ", ", "; ",
+    "$", "#", "None", "__import__('os')._exit(0)", "9" * 5_000, "\u2028", "-" * 50, "**",
+    ", ", "; ", "import os",
 )  # fmt: skip
 Mutation = Callable[[str, Random], str]
 
