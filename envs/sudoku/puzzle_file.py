@@ -48,7 +48,7 @@ def _read_all(
             own = split or splits.split_of(f"sudoku/{content}")
             owner = owners.setdefault(content, (own, path, row))
             if owner[0] is not own:
-                how = "" if distinct == "identity" else ", up to relabelling"
+                how = "" if distinct == "identity" else ", as far as relabelling can tell"
                 _refuse(path, row, "puzzle", f"is row {owner[2]} of {owner[1]} again{how}, but "
                         f"one is for {own.value} and one for {owner[0].value}; expected splits "
                         "without a common puzzle (see the option distinct)")  # fmt: skip

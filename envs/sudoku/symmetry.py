@@ -8,7 +8,7 @@ Weisfeiler and Leman's test); puzzles that it cannot tell apart end in one split
 
 from envs.sudoku.board import BLANK, BOXES, size_of
 
-ROUNDS = 3
+ROUNDS = 2
 _MASK = (1 << 64) - 1
 
 
@@ -45,11 +45,11 @@ def _refine(
     column = _lines(_sums(cells, columns, size), width)
     box = [_mix(value) for value in _sums(cells, boxes, size)]
     digit = [_mix(value) for value in _sums(cells, digits, size + 1)]
+    # sums and products of row and column do not change when the two are exchanged
     return [
-        _mix(3 * cell + 5 * _mix(row[r] + column[c]) + 7 * (row[r] ^ column[c]) + 11 * box[b]
-             + 13 * digit[d])
+        _mix(3 * cell + row[r] * column[c] + 5 * (row[r] + column[c]) + 7 * box[b] + 11 * digit[d])
         for cell, r, c, b, d in zip(cells, rows, columns, boxes, digits, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _sums(cells: list[int], places: list[int], count: int) -> list[int]:
@@ -68,6 +68,6 @@ def _lines(sums: list[int], depth: int) -> list[int]:
 
 def _mix(value: int) -> int:
     """A 64-bit mixing function (the finaliser of splitmix64)."""
-    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    value = ((value ^ value >> 30) & _MASK) * 0xBF58476D1CE4E5B9 & _MASK
     value = (value ^ value >> 27) * 0x94D049BB133111EB & _MASK
     return value ^ value >> 31

@@ -1,0 +1,110 @@
+"""`python -m envs.sudoku`: the figures of README.md, measured.
+
+How good are perfect answers and the demonstrations, how long are prompts and answers, how many
+turns a second does the environment judge, and how many puzzles a second does it make.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+
+from envs.base import Split, Status, Task
+from envs.sudoku.board import BOXES, board, fills_of
+from envs.sudoku.environment import Sudoku, make_sudoku
+from envs.sudoku.program import KEYWORD
+from envs.sudoku.prompts import answer
+from envs.sudoku.solver import count_solutions
+from envs.sudoku.state import SudokuState
+
+TINY = {"num_clues": [6, 8], "tool": "search", "prompt_style": "compact"}
+NUM_TURNS = 3
+Answer = Callable[[SudokuState, str], str]
+
+
+def main() -> None:
+    """Print the figures."""
+    env, rng = make_sudoku(TINY, "dense"), Random(0)
+    tasks = env.tasks(Split.VALIDATION, 0, 0, 500)
+    lengths: list[tuple[int, int]] = []
+
+    def shown(state: SudokuState, role: str) -> str:
+        text = env.demonstrate(state, role, rng)
+        lengths.append((len(env.observe(state, role)[0]["content"].split()), len(text.split())))
+        return text
+
+    print(f"perfect tool, copying planner: {_success(env, tasks, lambda *at: _perfect(env, *at))}")
+    print(f"demonstrations: {_success(env, tasks, shown)}")
+    longest = [max(column) for column in zip(*lengths, strict=True)]
+    print(f"longest prompt {longest[0]} words, longest answer {longest[1]}")
+    alone = make_sudoku({**TINY, "roles": "planner"}, "dense")
+    print(
+        "demonstrations of the single agent: "
+        f"{_success(alone, tasks, lambda state, role: alone.demonstrate(state, role, rng))}"
+    )
+    for size in BOXES:
+        _speed(size)
+
+
+def _perfect(env: Sudoku, state: SudokuState, role: str) -> str:
+    """List all clues; copy the fills."""
+    if role == "tool":
+        names = board(env.options.size).names
+        return " ".join([KEYWORD, *(names[fill] for fill in fills_of(state.clues))])
+    return answer(env.options, list(state.proposal.placed.fills) if state.proposal else [])
+
+
+def _success(env: Sudoku, tasks: Sequence[Task], write: Answer) -> str:
+    ends = [_play(env, task, write) for task in tasks]
+    first, solved = ends.count(0) / len(ends), 1 - ends.count(None) / len(ends)
+    return f"{solved:.1%} solved within {NUM_TURNS} turns, {first:.1%} in the first"
+
+
+def _play(env: Sudoku, task: Task, write: Answer) -> int | None:
+    """The turn in which the grid was completed."""
+    state = env.reset(task)
+    for turn in range(NUM_TURNS):
+        for role in env.roles:
+            result = env.step(state, role, write(state, role))
+            state = result.state
+        if result.status is Status.SOLVED:
+            return turn
+    return None
+
+
+def _speed(size: int) -> None:
+    env = make_sudoku({"size": size}, "dense")
+    began = time.process_time()
+    tasks = env.tasks(Split.TRAIN, 0, 0, 300)
+    made = len(tasks) / (time.process_time() - began)
+    puzzles = ["".join(task.payload["rows"]) for task in tasks]
+    began = time.process_time()
+    for puzzle in puzzles:
+        count_solutions(puzzle)
+    checked = len(puzzles) / (time.process_time() - began)
+    turns = {
+        name: _turns_per_second(make_sudoku({**options, "size": size}, "dense"), tasks)
+        for name, options in {"paper": {}, "compact": {"prompt_style": "compact"}}.items()
+    }
+    print(
+        f"{size}x{size}: {turns['paper']:.0f} turns/CPU s ({turns['compact']:.0f} compact), "
+        f"{made:.0f} puzzles/CPU s made, {checked:.0f} checked"
+    )
+
+
+def _turns_per_second(env: Sudoku, tasks: Sequence[Task]) -> float:
+    """One turn of a role: its prompt, and one answer parsed, executed and rewarded."""
+    rng, turns, seconds = Random(0), 0, 0.0
+    for task in tasks:
+        state = env.reset(task)
+        for role in env.roles:
+            text = env.demonstrate(state, role, rng)
+            began = time.process_time()
+            env.observe(state, role)
+            state = env.step(state, role, text).state
+            seconds += time.process_time() - began
+            turns += 1
+    return turns / seconds
+
+
+if __name__ == "__main__":
+    main()
