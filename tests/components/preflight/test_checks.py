@@ -1,0 +1,146 @@
+"""What the checks see, on real stores, databases and environments; and what they say of faults."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.config import ExperimentConfig, parse_config
+from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update
+from components.preflight.environment import check_environment, language_of
+from components.preflight.findings import Finding, Level, run_checks, worst
+from components.preflight.places import check_storage, check_tracking
+from components.preflight.policies import check_policies
+from components.preflight.shapes import KNOWN
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+COMPACT = {
+    "height": 4, "width": 4, "num_walls": 3, "action_language": "cells", "prompt_style": "compact",
+}  # fmt: skip
+REVISION = "0" * 40
+
+
+def _config(tmp_path: Path, base: str = "init://", **changes: Any) -> ExperimentConfig:
+    policy = {"base": base, **({"init": {}} if base == "init://" else {})}
+    return parse_config(
+        {
+            "name": "tiny",
+            "env": {"name": "plan_path", "options": COMPACT},
+            "policies": {"tool": policy, "planner": policy},
+            "roles": {"tool": "tool", "planner": "planner"},
+            "rollout": {"num_tasks": 4, "num_candidates": 2, "max_new_tokens": 64},
+            "evaluation": {"num_tasks": 5},
+            "storage": {"uri": f"file://{tmp_path}/store", "cache": f"{tmp_path}/cache"},
+            "tracking": {"uri": f"sqlite:///{tmp_path}/mlflow.db"},
+        }
+        | changes
+    )
+
+
+def _policies(config: ExperimentConfig, offline: bool = True) -> list[Finding]:
+    language = language_of(config)
+    return check_policies(config, language.prompts, language.words, offline)[0]
+
+
+def test_a_good_configuration_has_nothing_but_ok(tmp_path: Path, blank_database: Path) -> None:
+    shutil.copy(blank_database, tmp_path / "mlflow.db")
+    config = _config(tmp_path)
+    found = [
+        *run_checks(
+            [
+                ("environment", lambda: check_environment(config)),
+                ("storage", lambda: check_storage(config)),
+                ("tracking", lambda: check_tracking(config)),
+            ]
+        ),
+        *_policies(config),
+    ]
+    assert worst(found) is Level.OK, found
+    subjects = [finding.subject for finding in found]
+    assert subjects[:3] == ["environment", "training tasks", "validation tasks"]
+    assert {"storage", "tracking", "registry", "policy tool", "policy planner"} <= set(subjects)
+
+
+def test_storage_is_left_as_it_was(tmp_path: Path) -> None:
+    list(check_storage(_config(tmp_path)))
+    assert [path for path in (tmp_path / "store").rglob("*") if path.is_file()] == []
+
+
+def test_storage_that_cannot_be_written_is_one_failure(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file")
+    config = _config(tmp_path)
+    (found,) = run_checks([("storage", lambda: check_storage(config))])
+    assert found.level is Level.FAIL and str(tmp_path) in found.message
+
+
+def test_tasks_that_do_not_exist_are_named(tmp_path: Path) -> None:
+    options = {**COMPACT, "height": 2, "width": 2, "num_walls": 1}
+    config = _config(tmp_path, env={"name": "plan_path", "options": options})
+    (*_, found) = run_checks([("environment", lambda: check_environment(config))])
+    assert found.level is Level.FAIL and "the options leave" in found.message
+
+
+@pytest.mark.parametrize(
+    ("base", "level", "words"),
+    [
+        ("file:///nowhere", Level.FAIL, "has no safetensors, got no folder"),
+        ("pkg://no-such-package", Level.FAIL, "install the package"),
+        ("hf://Qwen/Qwen3-1.7B", Level.FAIL, "pins no revision"),
+        (f"hf://Qwen/Qwen3-1.7B@{REVISION}", Level.WARN, "1.72 B parameters"),
+        (f"hf://nobody/nothing@{REVISION}", Level.WARN, "was not looked at"),
+    ],
+)
+def test_a_base_is_judged_by_what_can_be_seen(
+    tmp_path: Path, base: str, level: Level, words: str
+) -> None:
+    found = _policies(_config(tmp_path, base))
+    assert {finding.level for finding in found} == {level}
+    assert words in f"{found[0].message}; {found[0].fix}"
+
+
+def test_a_model_from_scratch_needs_a_closed_set_of_words(tmp_path: Path) -> None:
+    found = _policies(_config(tmp_path, env={"name": "plan_path"}))
+    assert found[0].level is Level.FAIL and "closed set of words" in found[0].message
+
+
+def _capacity(gpus: Gpus, **changes: Any) -> list[Finding]:
+    content = {
+        "rollout": {"dtype": "bfloat16", "num_tasks": 64, "max_new_tokens": 512},
+        "update": {"dtype": "bfloat16", "zero_stage": 3, "tokens_per_microbatch": 5000},
+    } | changes
+    base = f"hf://Qwen/Qwen3-8B@{REVISION}"
+    config = _config(Path("/nowhere"), base, **content)
+    shapes = dict.fromkeys(config.policies, KNOWN["Qwen/Qwen3-8B"])
+    return [
+        *check_rollout(config, shapes, gpus),
+        *check_update(config, shapes, gpus),
+        *check_cost(config, shapes, gpus, gpus),
+    ]
+
+
+def test_two_models_of_8b_fit_eight_large_gpus_and_no_small_one() -> None:
+    large = _capacity(Gpus(8, 80.0, peak_tflops=990.0, price_per_hour=2.0))
+    assert worst(large) is Level.OK, large
+    small = _capacity(Gpus(1, 24.0))
+    assert [finding.level for finding in small] == [Level.FAIL, Level.FAIL, Level.FAIL, Level.OK]
+    assert "there are 1 x 24 GiB" in small[0].message and "zero_stage 3" in small[1].fix
+
+
+def test_a_cost_counts_every_role_turn_and_candidate() -> None:
+    cost = _capacity(Gpus(8, 80.0, peak_tflops=1000.0, price_per_hour=10.0))[-1].message
+    answers = 64 * 4 * 4 * 512 * 2
+    assert f"{answers / 1e6:.3g} M generated tokens" in cost
+    tokens = answers + 64 * 4 * 4096 * 2
+    hours = 8.19e9 * tokens * (2 / (1e15 * 0.1) + 6 / (1e15 * 0.4)) / 3600
+    assert f"{hours:.2g} GPU hours" in cost and f"{hours * 10 * 10:.0f} in the profile" in cost
+
+
+def test_a_failing_check_stops_no_other() -> None:
+    def broken() -> list[Finding]:
+        raise ValueError("one\ntwo")
+
+    found = list(run_checks([("a", broken), ("b", lambda: [Finding(Level.OK, "b", "good")])]))
+    assert [(finding.subject, finding.message) for finding in found] == [
+        ("a", "one"), ("a", "two"), ("b", "good"),
+    ]  # fmt: skip
