@@ -6,24 +6,21 @@ limit of CPU time. README.md has the table of what is accepted. The reference de
 """
 
 import re
+from functools import lru_cache
 
 from envs.maths.answers import is_value
 from envs.maths.grading_algebra import same_expression
 from envs.maths.grading_forms import Form, Kind, read_form
-from envs.maths.grading_numbers import Number, read_number, same_number
+from envs.maths.grading_numbers import read_number, same_number
 from envs.maths.grading_text import plain, spaceless, split_top
+from envs.maths.grading_words import bare, is_words, split_unit
 
 MAX_COMPARED = 64
 """Expressions of one answer that are given to the algebra system; beyond, it is not equal."""
-_UNIT = re.compile(r"(.*[\d})])\s*((?:[A-Za-z]{2,}|(?<=\s)[A-Za-z])(?:[\s/.^{}\d-]*[A-Za-z]*)*)")
-_WORDS = re.compile(r"[A-Za-z][A-Za-z' -]*")
-_NO_UNITS_LISTED = """
-or and not to hundred thousand million billion trillion dozen half squared cubed times pi sqrt
-frac cdot infty sin cos tan log ln exp percent choose mod factorial plus minus over nan inf none
-e i
-"""
-_NO_UNITS = frozenset(_NO_UNITS_LISTED.split())
 _INFINITY = re.compile(r"[-+]?\s*\\infty")
+_UNDEFINED = re.compile(r"/\s*\(?\s*0+(?![\d.])|\\frac\s*\{[^{}]*\}\s*\{\s*0+\s*\}|^\s*=|=\s*$")
+"""Divided by zero, or an equation without a side."""
+_INTEGER = re.compile(r"-?[0-9]{1,100}")
 _EQUALS = re.compile(r"\s*=\s*")
 
 
@@ -33,12 +30,29 @@ def equal(answer: str, reference: str) -> bool:
     Nothing raises but GraderUnavailable (`grading_algebra.py`): the algebra system cannot be run
     here. An expression that it cannot settle within its limits is not equal.
     """
+    if _INTEGER.fullmatch(answer) and _INTEGER.fullmatch(reference):
+        return int(answer) == int(reference)
     if not is_value(answer) or not is_value(reference):
         return False
-    mine, theirs = read_form(plain(answer)), read_form(plain(reference))
-    if any(_INFINITY.fullmatch(form.text) for form in (mine, theirs)):
+    mine, theirs = _form(answer), _form(reference)
+    if is_infinite(mine.text) or is_infinite(theirs.text):
         return False
     return _Comparison().same(mine, theirs)
+
+
+@lru_cache(maxsize=16_384)
+def _form(answer: str) -> Form:
+    return read_form(plain(answer))
+
+
+def is_infinite(text: str) -> bool:
+    """Right as an end of an interval, never as an answer."""
+    return _INFINITY.fullmatch(text) is not None
+
+
+def is_definite(text: str) -> bool:
+    """False for nan, empty text, a division by zero: equal to nothing, not even to itself."""
+    return is_value(text) and _UNDEFINED.search(text) is None
 
 
 class _Comparison:
@@ -113,18 +127,28 @@ class _Comparison:
         sides = split_top(mine, _EQUALS)
         if len(sides) > 1 and "=" not in theirs:
             return self._sides(sides, theirs)
+        if is_infinite(mine) or is_infinite(theirs):
+            return mine.replace("+", "").replace(" ", "") == theirs.replace("+", "").replace(
+                " ", ""
+            )
+        if not (is_definite(mine) and is_definite(theirs)):
+            return False
         (mine, my_unit), (theirs, their_unit) = split_unit(mine), split_unit(theirs)
         if my_unit and their_unit and my_unit != their_unit:
             return False
-        if not (is_value(mine) and is_value(theirs)):
-            return spaceless(mine) == spaceless(theirs) and _INFINITY.fullmatch(mine) is not None
-        numbers = read_number(_bare(mine)), read_number(_bare(theirs))
-        if isinstance(numbers[0], Number) and isinstance(numbers[1], Number):
+        numbers = read_number(bare(mine)), read_number(bare(theirs))
+        if numbers[0] and numbers[1]:
             return same_number(numbers[0], numbers[1])
+        return self._texts(mine, theirs)
+
+    def _texts(self, mine: str, theirs: str) -> bool:
+        """Not two numbers: equal letter by letter, as words, or for the algebra system."""
         if spaceless(mine) == spaceless(theirs):
             return True
-        if _is_words(mine) or _is_words(theirs):
-            return _bare(mine).casefold() == _bare(theirs).casefold()
+        if is_words(mine) or is_words(theirs):
+            return bare(mine).casefold() == bare(theirs).casefold()
+        if len(bare(mine)) == 1 and len(bare(theirs)) == 1:
+            return bare(mine) == bare(theirs)
         return self._algebra(mine, theirs)
 
     def _sides(self, sides: list[str], theirs: str) -> bool:
@@ -149,31 +173,3 @@ def _named(form: Form) -> bool:
 def _is_name(text: str) -> bool:
     form = read_form(f"{text} = 1")
     return bool(form.name)
-
-
-def split_unit(text: str) -> tuple[str, str]:
-    """`18 dollars` as value and unit; words that are part of the value are no unit."""
-    found = _UNIT.fullmatch(text)
-    if found is None:
-        return text, ""
-    words = re.findall(r"[A-Za-z]+", found[2])
-    if _NO_UNITS & {word.lower() for word in words} or "\\" in found[2]:
-        return text, ""
-    if not (read_number(_bare(found[1])) or "\\" in found[1]):
-        return text, ""
-    unit = spaceless(found[2]).lower().replace("{", "").replace("}", "")
-    return found[1].strip(), unit.removesuffix("s") or unit
-
-
-def _bare(text: str) -> str:
-    """Without brackets around the whole: `(5)` and `(A)`."""
-    text = text.strip()
-    return text[1:-1].strip() if re.fullmatch(r"\([^()]*\)", text) else text
-
-
-def _is_words(text: str) -> bool:
-    """Yes, no solution, (B): not an expression."""
-    bare = _bare(text)
-    return bool(_WORDS.fullmatch(bare)) and bool(re.search(r"[A-Za-z]{2}", bare)) and not (
-        _NO_UNITS & set(bare.lower().split())
-    )  # fmt: skip

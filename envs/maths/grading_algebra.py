@@ -29,6 +29,7 @@ MAX_EXPRESSION = 200
 _ALLOWED = re.compile(r"[A-Za-z0-9\s+\-*/^_=<>()\[\]{}|.,!'\\&:]*")
 _HUGE = re.compile(r"\^\s*\{?\s*[-+(]*\s*\d{4,}|\d{4,}\s*\)?\s*!|!\s*\)?\s*!|\d{60,}")
 """Exponents and factorials that would be computed digit by digit."""
+_TWO_NUMBERS = re.compile(r"\d\s+\d")
 _TOWER = re.compile(r"\^\s*\{[^{}A-Za-z\\]*\^|\^\s*\{?\w+\}?\s*\^|\^\s*(?:\{[^{}]*!|\w\s*!)")
 """A power or a factorial in an exponent of numbers."""
 _COMMANDS_LISTED = """
@@ -49,7 +50,7 @@ class GraderUnavailable(Exception):
 def same_expression(mine: str, theirs: str) -> bool:
     """Whether two expressions are equal. False for what cannot be settled within the limits."""
     one, other = latex(mine), latex(theirs)
-    if not (askable(one) and askable(other)):
+    if not (askable(one) and askable(other)) or _other_case(one, other):
         return False
     return _ask(one, other)
 
@@ -64,13 +65,19 @@ def askable(expression: str) -> bool:
     """False for what is too long, no mathematics, or known to end in endless arithmetic."""
     if len(expression) > MAX_EXPRESSION or not _ALLOWED.fullmatch(expression):
         return False
-    if _HUGE.search(expression) or _TOWER.search(expression):
+    if _HUGE.search(expression) or _TOWER.search(expression) or _TWO_NUMBERS.search(expression):
         return False
     commands = re.findall(r"\\([A-Za-z]+)", expression)
     names = re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", expression)
     return all(command in _COMMANDS for command in commands) and all(
         len(name) <= 4 or name in _COMMANDS for name in names
     )
+
+
+def _other_case(one: str, other: str) -> bool:
+    """Whether a letter is capital in one and small in the other, which the parser does not see."""
+    mine, theirs = (set(re.sub(r"\\[A-Za-z]+", "", text)) for text in (one, other))
+    return any(letter.isalpha() and letter.swapcase() in theirs - mine for letter in mine - theirs)
 
 
 @lru_cache(maxsize=65_536)

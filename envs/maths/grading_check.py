@@ -3,13 +3,13 @@
 import re
 
 from envs.maths.answers import is_value
-from envs.maths.grading import equal, split_unit
+from envs.maths.grading import equal, is_definite, is_infinite
 from envs.maths.grading_algebra import askable, same_expression
 from envs.maths.grading_forms import Form, Kind, read_form
 from envs.maths.grading_numbers import read_number
 from envs.maths.grading_text import latex, plain
+from envs.maths.grading_words import split_unit
 
-_INFINITY = re.compile(r"[-+]?\s*\\infty")
 _FUNCTIONS = frozenset(("sqrt", "floor", "ceil", "sin", "cos", "tan", "log", "exp", "binom"))
 _WORD = re.compile(r"\(?[A-Za-z]+\)?")
 
@@ -23,7 +23,7 @@ def fault_of(answer: str, algebra: bool = True) -> str | None:
     if not is_value(answer):
         return "is no value (empty, too long, nan or infinite)"
     form = read_form(plain(answer))
-    if _INFINITY.fullmatch(form.text):
+    if is_infinite(form.text):
         return "is infinite"
     fault = _fault(form, algebra)
     if fault is None and algebra and not equal(answer, answer):
@@ -35,12 +35,11 @@ def _fault(form: Form, algebra: bool) -> str | None:
     if form.kind is not Kind.VALUE:
         return next(filter(None, (_fault(item, algebra) for item in form.items)), None)
     text = form.text
-    if not is_value(text) and not _INFINITY.fullmatch(text):
+    if not is_definite(text):
         return f"holds {text!r}, which is no value"
-    if read_number(text) or _WORD.fullmatch(text) or _INFINITY.fullmatch(text):
+    if read_number(text) or _WORD.fullmatch(text) or is_infinite(text):
         return None
-    bare = text.rpartition("=")[2] if text.count("=") == 1 else text
-    if _prose(bare) or not askable(latex(bare)):
+    if _prose(text) or not askable(latex(text)):
         return "is prose, or no expression that can be compared"
     if algebra and not (equal(text, text) and _compares(text)):
         return "cannot be read by the algebra system"

@@ -75,8 +75,8 @@ def latex(text: str) -> str:
 
 
 def spaceless(text: str) -> str:
-    """For comparing letter by letter; a space that ends a command stays."""
-    return re.sub(r"(?<!\\[A-Za-z])(?<![A-Za-z]) +| +(?![A-Za-z])", "", text)
+    """For comparing letter by letter; a space that keeps words or numbers apart stays."""
+    return re.sub(r"(?<![A-Za-z0-9]) +| +(?![A-Za-z0-9])", "", text)
 
 
 def split_top(text: str, separators: re.Pattern[str]) -> list[str]:

@@ -4,7 +4,7 @@ r"""The computer algebra process: reads one JSON line per question, answers with
     {"mine": "\\sqrt{12}"}                                     -> {"parsed": true}
 
 A script of its own, started by `grading_algebra.py`; nothing of it may be imported elsewhere.
-math-verify parses and compares; closed numbers are decided here to 40 digits instead of its 15,
+math-verify parses and compares; closed numbers are decided here to 100 digits instead of its 15,
 and what it calls equal must also agree at sample points. Beyond the limit of CPU time the answer
 is that nothing could be settled; if that does not stop it, the kernel ends the process.
 """
@@ -18,11 +18,12 @@ from typing import Any
 
 from latex2sympy2_extended import NormalizationConfig  # type: ignore[import-untyped]
 from math_verify import LatexExtractionConfig, parse, verify  # type: ignore[import-untyped]
-from sympy import Basic, Expr, Float, I, Rational  # type: ignore[import-untyped]
+from sympy import Basic, Expr, Float, I, Rational, nan, oo, zoo  # type: ignore[import-untyped]
 
 MEMORY_BYTES = 2 * 2**30
-_DIGITS = 50
-_CLOSE = Rational(1, 10**40)
+_DIGITS = 120
+_CLOSE = Rational(1, 10**100)
+"""Of the larger one; what is exact must agree in so many digits."""
 _POINTS = (Rational(7, 5), Rational(13, 11), Rational(17, 7), Rational(23, 19))
 _CONFIG = [
     LatexExtractionConfig(
@@ -100,7 +101,7 @@ def _compare(mine: str, theirs: str) -> bool:
 
 
 def _undefined(value: Any) -> bool:
-    return isinstance(value, Basic) and value.has("nan", "zoo", "oo", "-oo")
+    return isinstance(value, Basic) and value.has(nan, zoo, oo, -oo)
 
 
 def _closed(value: Any) -> bool:
@@ -108,8 +109,10 @@ def _closed(value: Any) -> bool:
 
 
 def _same_value(one: Any, other: Any) -> bool:
-    """Exact values to 40 digits; a decimal may be off by 1e-6, and by a thousandth of itself."""
+    """Exact values to 100 digits; a decimal may be off by 1e-6, and by a thousandth of itself."""
     gap, size = abs((one - other).evalf(_DIGITS)), max(abs(one.evalf(20)), abs(other.evalf(20)))
+    if not (gap.is_finite and size.is_finite):
+        return False
     if one.has(Float) or other.has(Float):
         return bool(gap <= min(Rational(1, 10**6), size / 1000))
     return bool(gap <= _CLOSE * max(size, Rational(1)))

@@ -56,6 +56,8 @@ def adapt(source: str, part: str, record: Any) -> Adapted:
 
 def _split(source: Source, part: str, row: MathsRow) -> Split | None:
     """The set's own test part is the test split; of its training part a tenth is for validation."""
+    if part == "validation":
+        return Split.VALIDATION
     if source.held_out or part == "test":
         return Split.TEST
     if "test" not in source.parts:
@@ -128,7 +130,7 @@ def _champ(record: Record) -> Adapted:
     return _plain({**record, "problem": record.get("_text"), "answer": answer})
 
 
-SOURCES: Mapping[str, Source] = {
+HUB: Mapping[str, Source] = {
     "polaris": Source(
         "POLARIS-Project/Polaris-Dataset-53K", None, ("train",), _plain, False, "Apache-2.0"
     ),
@@ -138,6 +140,16 @@ SOURCES: Mapping[str, Source] = {
     "olympiadbench": Source(
         "Hothan/OlympiadBench", "OE_TO_maths_en_COMP", ("train",), _olympiad, True, "Apache-2.0"
     ),
+}
+"""On the Hugging Face hub. Licences as the sets state them; look again before you use one."""
+SOURCES: Mapping[str, Source] = {
+    **HUB,
     "champ": Source("package champ-dataset", None, ("train",), _champ, False, "MIT"),
 }
-"""Licences as the sets state them; look again before you use one."""
+
+
+def licence_of(name: str) -> str:
+    """Of a set's problems, also of those inside a package."""
+    if name.startswith("generated:"):
+        return "made here"
+    return SOURCES[name.rpartition("/")[2]].licence
