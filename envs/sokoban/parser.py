@@ -52,7 +52,7 @@ def _vocabulary(room: Room, language: Language, compact: bool) -> dict[str, Cell
 
 def _are_pushes(actions: Sequence[int]) -> bool:
     places = [place for place, action in enumerate(actions) if action == PUSH]
-    lengths = [
-        after - place for place, after in zip(places, [*places[1:], len(actions)], strict=True)
-    ]
-    return places[:1] == [0] and min(lengths) > 2
+    if places[:1] != [0]:
+        return False
+    ends = [*places[1:], len(actions)]
+    return min(end - place for place, end in zip(places, ends, strict=True)) > 2
