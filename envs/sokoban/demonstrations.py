@@ -3,6 +3,7 @@
 from random import Random
 
 from envs.sokoban.board import DIRECTIONS, Cell, members
+from envs.sokoban.example_program import printing, searching
 from envs.sokoban.options import SokobanOptions, word_limit
 from envs.sokoban.prompts import answer
 from envs.sokoban.room import Level
@@ -12,11 +13,6 @@ from envs.sokoban.walk import as_words
 
 LIMIT = 5_000
 """Positions that the solver looks at for an example; beyond it, one legal step is shown."""
-PROGRAM = """\
-The moves, worked out by hand:
-```python
-print({listed!r})
-```"""
 
 
 def demonstrate(options: SokobanOptions, state: SokobanState, role: str, rng: Random) -> str:
@@ -25,10 +21,11 @@ def demonstrate(options: SokobanOptions, state: SokobanState, role: str, rng: Ra
         return _search_program(options, state.level, rng)
     if role == "planner" and options.roles == "team":
         return _write(options, state.level, _decision(options, state, rng))
-    words = _route(options, state.level, rng)
     if role == "tool" and options.tool == "program":
-        return PROGRAM.format(listed=answer(words, compact=False))
-    return _write(options, state.level, words)
+        if rng.random() < options.demonstrations.shortest:
+            return searching(options.action_language)
+        return printing(answer(_route(options, state.level, rng), compact=False))
+    return _write(options, state.level, _route(options, state.level, rng))
 
 
 def best_program(level: Level) -> list[str]:

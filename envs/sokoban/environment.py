@@ -186,14 +186,15 @@ class ProgramSokoban(Sokoban):
         texts = [(text, state.level) for state, role, text in attempts if role == "tool"]
         tried = iter(try_programs(self.options.sandbox, self.options.action_language, texts))
         return [
-            self._proposed(state, text, *next(tried)) if role == "tool" else self._act(state, text)
+            self._proposed(state, *next(tried)) if role == "tool" else self._act(state, text)
             for state, role, text in attempts
         ]
 
     def _proposed(
-        self, state: SokobanState, text: str, tried: Walk | None, output: str
+        self, before: SokobanState, program: str, tried: Walk | None, output: str
     ) -> StepResult:
+        """A program that the sandbox could not run is nobody's answer."""
         if tried is None:
             none = unjudged(self.reward_presets[self.reward], "tool")
-            return StepResult(replace(state, status=Status.ERROR), none, Status.ERROR)
-        return self._propose(state, text, tried, output)
+            return StepResult(before, none, Status.ERROR)
+        return self._propose(before, program, tried, output)

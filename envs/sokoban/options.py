@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from envs.base import Split
 from envs.options import Options
-from envs.sandbox.options import SandboxOptions
+from envs.sandbox import SandboxOptions
 from envs.sokoban.levels import MAX_SIDE
 from envs.sokoban.room import Room
 from envs.sokoban.walk import Language
@@ -33,7 +33,8 @@ class DemonstrationOptions(Options):
     copy_start: Share = 0.1
     """Planner answers that repeat the first half of it; the rest are as of a role without tool."""
     shortest: Share = 0.06
-    """Answers of a role without a tool (and routes proposed by the tool) that are optimal."""
+    """Answers of a role without a tool (and routes proposed by the tool) that are optimal; of
+    programs as well those that search."""
     start: Share = 0.14
     """The first half of such an answer; the rest have one word of that half damaged."""
 

@@ -22,9 +22,12 @@ MAX_OUTPUT = 1_000
 class Tried(NamedTuple):
     """What came of one text."""
 
+    program: str
+    """Empty if there is none in it."""
     walk: Walk | None
     """None: the sandbox failed, nothing is known."""
     output: str
+    """What the planner reads of what was printed, or of how the program failed."""
 
 
 def try_programs(
@@ -36,17 +39,19 @@ def try_programs(
             for program, (_, level) in zip(programs, texts, strict=True) if program]  # fmt: skip
     results = iter(open_sandbox(options).run_many(runs) if runs else [])
     return [
-        _judged(next(results), level, language) if program else Tried(nothing(level), "")
+        Tried(program, *_judged(next(results), level, language))
+        if program
+        else Tried("", nothing(level), "")
         for program, (_, level) in zip(programs, texts, strict=True)
     ]
 
 
-def _judged(result: Result, level: Level, language: Language) -> Tried:
+def _judged(result: Result, level: Level, language: Language) -> tuple[Walk | None, str]:
     if result.outcome is Outcome.SANDBOX_ERROR:
-        return Tried(None, "")
+        return None, ""
     if result.outcome is not Outcome.OK:
         failure = f"({result.outcome.value})\n{result.stderr}"
-        return Tried(nothing(level), quotable(failure, MAX_OUTPUT))
+        return nothing(level), quotable(failure, MAX_OUTPUT)
     actions = parse_actions(result.stdout, level.room, language, None)
     tried = walk(level, actions, language) if actions else nothing(level)
-    return Tried(tried, quotable(result.stdout, MAX_OUTPUT) or "(nothing)")
+    return tried, quotable(result.stdout, MAX_OUTPUT) or "(nothing)"

@@ -1,10 +1,10 @@
 """What an action earns; README.md has the table.
 
-d is the number of pushes that the boxes still need at least (room.py), span what it can be at most,
-and span where the boxes are stuck. Progress is a difference of the potential -d / span: it lies in
-[-1, 1], sums to zero over every loop and is zero for walking without pushing. What else is paid on
-the way is a share of a gain, and a loss is charged in full, so pushing to and fro, within a turn
-or over several, never earns.
+d is the number of pushes that the boxes still need at least (room.py), span what it can be at most.
+Progress is a difference of the potential -d / span: it lies in [-1, 1], sums to zero over every
+loop and is zero for walking without pushing. It is -1 where the boxes are stuck, which ends the
+episode. What else is paid on the way is a share of a gain, and a loss is charged in full, so
+pushing to and fro, within a turn or over several, never earns.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def _dense(level: Level, walk: Walk) -> tuple[float, dict[str, float]]:
     before, most = remaining(level.room, level.boxes), span(level.room, level.boxes)
     after = remaining(level.room, walk.boxes)
     stuck = after < 0
-    net = before - (most if stuck else after)
+    net = -most if stuck else before - after
     progress, solved = net / most, walk.word is Word.OK
     legal = min(progress, 0.0)
     if net > 0 and walk.word is not Word.HIT:
