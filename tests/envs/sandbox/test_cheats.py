@@ -1,0 +1,91 @@
+"""No cheat escapes; each harmless one is shown to succeed outside the sandbox, by the same eyes.
+
+Cheats against a guarantee that this machine lacks are skipped by name, and printed.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from envs.sandbox import Outcome, Result, Run, Sandbox, SandboxOptions, judged, probe
+from tests.envs.sandbox.cheats import ANSWER, FILES, KERNEL, NETWORK, PROCESSES, SIGNALS, Cheat
+from tests.envs.sandbox.cheats_at_grading import ENDS, LIMITS, STATE
+from tests.envs.sandbox.host import Host
+
+CHEATS = [*FILES, *NETWORK, *PROCESSES, *SIGNALS, *KERNEL, *LIMITS, *ENDS, *STATE]
+X86_ONLY = ("a 32-bit system call", "an x32 system call", "raw vfork")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all: what one run leaves behind would harm the next."""
+    missing = probe().missing
+    if missing:
+        print(f"guarantees missing on this machine: {', '.join(missing)}")
+    options = SandboxOptions(cpu_s=0.4, wall_s=1.5, memory_mib=256, accept_missing=missing)
+    opened = Sandbox(options)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    """Targets."""
+    with Host(tmp_path) as made:
+        yield made
+
+
+def by_name(cheat: Cheat) -> str:
+    return cheat.name.replace(" ", "-")
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=by_name)
+def test_escape(cheat: Cheat, sandbox: Sandbox, host: Host) -> None:
+    skip_if_missing(cheat, sandbox)
+    result = sandbox.run(Run(with_targets(cheat, host), cheat.stdin))
+    assert host.damage(result.stdout, result.stderr) == []
+    assert judged(result, ANSWER) is not Outcome.OK
+    assert result.outcome is not Outcome.SANDBOX_ERROR, result
+    if cheat.outcome:
+        assert result.outcome is cheat.outcome, result
+    assert survivors(sandbox) == []
+
+
+@pytest.mark.parametrize("cheat", [c for c in CHEATS if c.control], ids=by_name)
+def test_control(cheat: Cheat, host: Host, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The same attack in a plain interpreter gets through, or our eyes are shut."""
+    if cheat.name in X86_ONLY and platform.machine() != "x86_64":
+        pytest.skip("another instruction set")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", with_targets(cheat, host)], capture_output=True, text=True,
+        cwd=tmp_path_factory.mktemp("scratch"), env={"SECRET": host.secret}, timeout=20,
+    )  # fmt: skip
+    naive = Outcome.OK if done.returncode == 0 else Outcome.RUNTIME_ERROR
+    passed = judged(Result(naive, done.stdout, done.stderr, 0, 0), ANSWER) is Outcome.OK
+    if not passed and not host.damage(done.stdout, done.stderr):
+        host.victim.wait(1)  # a signal on its way
+        assert host.damage(done.stdout, done.stderr), done
+
+
+def with_targets(cheat: Cheat, host: Host) -> str:
+    return f"import json\nT = json.loads({host.targets()!r})\n{cheat.program}"
+
+
+def skip_if_missing(cheat: Cheat, sandbox: Sandbox) -> None:
+    if cheat.guarantee in sandbox.guarantees.missing:
+        pytest.skip(f"this machine does not guarantee {cheat.guarantee}: {cheat.name}")
+    if cheat.name in X86_ONLY and platform.machine() != "x86_64":
+        pytest.skip("another instruction set")
+
+
+def survivors(sandbox: Sandbox) -> list[psutil.Process]:
+    """Processes below a lane: none may be there between two runs."""
+    assert sandbox._started
+    server = psutil.Process(sandbox._started[0].process.pid)
+    return [below for lane in server.children() for below in lane.children(recursive=True)]
