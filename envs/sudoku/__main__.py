@@ -1,7 +1,8 @@
 """`python -m envs.sudoku`: the figures of README.md, measured.
 
 How good are perfect answers and the demonstrations, how long are prompts and answers, how many
-turns a second does the environment judge, and how many puzzles a second does it make.
+turns a second does the environment judge, how many puzzles a second does it make, and how few kinds
+of small ones there are.
 """
 
 import time
@@ -9,12 +10,14 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from envs.base import Split, Status, Task
-from envs.sudoku.board import BOXES, board, fills_of
+from envs.sudoku.board import BLANK, BOXES, board, fills_of
 from envs.sudoku.environment import Sudoku, make_sudoku
+from envs.sudoku.instances import num_candidates, numbered
 from envs.sudoku.program import KEYWORD
 from envs.sudoku.prompts import answer
 from envs.sudoku.solver import count_solutions
 from envs.sudoku.state import SudokuState
+from envs.sudoku.symmetry import relabelled_digest
 
 TINY = {"num_clues": [6, 8], "tool": "search", "prompt_style": "compact"}
 NUM_TURNS = 3
@@ -41,6 +44,7 @@ def main() -> None:
         "demonstrations of the single agent: "
         f"{_success(alone, tasks, lambda state, role: alone.demonstrate(state, role, rng))}"
     )
+    print(f"4x4 puzzles apart from relabelling: {_kinds(4)} with 4 clues, {_kinds(5)} with 5")
     for size in BOXES:
         _speed(size)
 
@@ -69,6 +73,19 @@ def _play(env: Sudoku, task: Task, write: Answer) -> int | None:
         if result.status is Status.SOLVED:
             return turn
     return None
+
+
+def _kinds(num_clues: int) -> int:
+    """Digests of all 4x4 puzzles with one solution."""
+    puzzles = (numbered(num_clues, number) for number in range(num_candidates(num_clues)))
+    named = (puzzle for puzzle in puzzles if _in_order(puzzle))
+    return len({relabelled_digest(puzzle) for puzzle in named if count_solutions(puzzle) == 1})
+
+
+def _in_order(puzzle: str) -> bool:
+    """Whether new digits appear in ascending order: one of up to 24 renamings."""
+    seen = list(dict.fromkeys(symbol for symbol in puzzle if symbol != BLANK))
+    return seen == sorted(seen) and "".join(seen) == "1234"[: len(seen)]
 
 
 def _speed(size: int) -> None:
