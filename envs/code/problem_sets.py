@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 
-from envs.code.loaders.human_eval import load_human_eval
 from envs.code.problem import CodeProblem
 from envs.problems import Problems, load_problems
 from envs.problems.problem_set import problems_of
@@ -29,4 +28,6 @@ def open_problems(where: str, sha256: str | None) -> Problems[CodeProblem]:
 
 @lru_cache(maxsize=len(PACKAGED))
 def _packaged(where: str) -> Problems[CodeProblem]:
+    from envs.code.loaders.human_eval import load_human_eval
+
     return problems_of([draft.problem for draft in load_human_eval()], where)

@@ -103,8 +103,9 @@ def _write_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     import pyarrow.parquet as pq
 
     sink = io.BytesIO()
-    table = pa.Table.from_pylist([dict(row) for row in rows])
-    pq.write_table(table, sink, compression="zstd")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = [pa.array([row.get(name) for row in rows]) for name in names]
+    pq.write_table(pa.table(columns, names=names), sink, compression="zstd")
     return sink.getvalue()
 
 

@@ -46,9 +46,17 @@ def write_problems(uri: str, rows: Sequence[ProblemRow], limits: Limits = LIMITS
     digest = digest_of(data).hexdigest()
     if len(data) > limits.file_bytes:
         raise ValueError(f"{uri}: {len(data)} bytes, expected at most {limits.file_bytes}")
-    make_problems(formats.parse(uri, data, limits), type(rows[0]), uri, digest)
+    _check_read_back(
+        uri, rows, make_problems(formats.parse(uri, data, limits), type(rows[0]), uri, digest)
+    )
     places.store(uri, data)
     return digest
+
+
+def _check_read_back(uri: str, rows: Sequence[ProblemRow], read: Problems[Any]) -> None:
+    for number, (row, same) in enumerate(zip(rows, read.by_key.values(), strict=True), 1):
+        if same.model_copy(update={"split": row.split}) != row:
+            raise ValueError(f"{uri}, row {number}: this kind of file cannot keep its values")
 
 
 class _Bytes:

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+from typing import Any
 
 import pytest
 
@@ -166,3 +167,14 @@ def test_a_file_address_works(tmp_path):
         if (write_problems(str(tmp_path / "a b.jsonl"), rows(2)))
         else False
     )
+
+
+def test_a_file_that_cannot_keep_the_rows_is_not_written(tmp_path):
+    class Anything(ProblemRow):
+        value: Any
+
+    with pytest.raises(
+        ValueError, match=r"a\.parquet, row 2: this kind of file cannot keep its values"
+    ):
+        write_problems(str(tmp_path / "a.parquet"), [Anything(value={"a": 1}), Anything(value={})])
+    assert list(tmp_path.iterdir()) == []
