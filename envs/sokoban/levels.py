@@ -9,6 +9,7 @@ a level can be solved is not looked at.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from envs.sokoban.board import Cell, CellSet, board, members, reach
 from envs.sokoban.room import Level, Room
@@ -18,6 +19,11 @@ MAX_SIDE = 64
 _FLOOR = " -_"
 _MARKS = frozenset("#@+$*. -_")
 _NOTE = ";'\""
+_BITS = tuple(
+    {ord(mark): "1" if mark in marks else "0" for mark in _MARKS}
+    for marks in ("#", ".*+", "$*", "@+")
+)
+"""For walls, goals, boxes and players: mark -> the bit of its cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +38,22 @@ class Found:
 
 def to_rows(room: Room, boxes: CellSet, player: Cell, floor: str = " ") -> list[str]:
     """One string per row from the top."""
-    marks = [floor] * (room.height * room.width)
-    for cells, mark in ((room.walls, "#"), (room.goals, "."), (boxes, "$"),
-                        (boxes & room.goals, "*")):  # fmt: skip
-        for cell in members(cells):
-            marks[cell] = mark
-    marks[player] = "+" if room.goals >> player & 1 else "@"
-    width = room.width
-    return ["".join(marks[start : start + width]) for start in range(0, len(marks), width)]
+    marks, goals, width = list(_empty(room, floor)), room.goals, room.width
+    for cell in members(boxes):
+        marks[cell] = "*" if goals >> cell & 1 else "$"
+    marks[player] = "+" if goals >> player & 1 else "@"
+    text = "".join(marks)
+    return [text[start : start + width] for start in range(0, len(text), width)]
+
+
+@lru_cache(maxsize=8192)
+def _empty(room: Room, floor: str) -> str:
+    """The room without boxes and player, row after row."""
+    size = room.height * room.width
+    marks = list(f"{room.walls:0{size}b}"[::-1].replace("0", floor).replace("1", "#"))
+    for cell in members(room.goals):
+        marks[cell] = "."
+    return "".join(marks)
 
 
 def parse_rows(rows: Sequence[str], where: str = "level", first_line: int = 1) -> Level:
@@ -56,10 +70,7 @@ def parse_position(rows: Sequence[str], where: str = "level") -> Level:
     """The inverse of `to_rows`, of any position. ValueError unless it has one player."""
     width = max(map(len, rows))
     text = "".join(row.ljust(width) for row in rows)
-    walls, goals, boxes, players = (
-        sum(1 << cell for cell, mark in enumerate(text) if mark in marks)
-        for marks in ("#", ".*+", "$*", "@+")
-    )
+    walls, goals, boxes, players = (int(text.translate(bits)[::-1], 2) for bits in _BITS)
     if players.bit_count() != 1:
         raise ValueError(f"{where}: {players.bit_count()} players (`@` or `+`), expected 1")
     return Level(Room(len(rows), width, walls, goals), boxes, players.bit_length() - 1)
@@ -71,17 +82,20 @@ def _check_rows(rows: Sequence[str], where: str, first_line: int) -> None:
     if not rows:
         raise ValueError(f"{where}: no rows")
     for number, row in enumerate(rows):
-        at = f"{where}: row {number + 1} (line {first_line + number})"
-        if len(row) > MAX_SIDE:
-            raise ValueError(f"{at} has {len(row)} columns, expected {MAX_SIDE} or fewer")
-        column = next((n for n, mark in enumerate(row) if mark not in _MARKS), None)
-        if column is not None:
+        if len(row) > MAX_SIDE or not _MARKS.issuperset(row) or not row.strip(_FLOOR):
             raise ValueError(
-                f"{at}, column {column + 1} is {row[column]!r}, expected one of `#@+$*.` or a "
-                "floor mark (space, `-`, `_`)"
+                f"{where}: row {number + 1} (line {first_line + number}){_row_fault(row)}"
             )
-        if not row.strip(_FLOOR):
-            raise ValueError(f"{at} has nothing but floor, expected walls at both ends")
+
+
+def _row_fault(row: str) -> str:
+    if len(row) > MAX_SIDE:
+        return f" has {len(row)} columns, expected {MAX_SIDE} or fewer"
+    column = next((n for n, mark in enumerate(row) if mark not in _MARKS), None)
+    if column is None:
+        return " has nothing but floor, expected walls at both ends"
+    expected = "one of `#@+$*.` or a floor mark (space, `-`, `_`)"
+    return f", column {column + 1} is {row[column]!r}, expected {expected}"
 
 
 def _check_boxes(level: Level, where: str) -> None:

@@ -117,19 +117,29 @@ def _names(room: Room, cells: CellSet) -> str:
 
 def _paper(options: SokobanOptions, state: SokobanState, role: str) -> str:
     """Rules, room, the turn before, and what to write."""
-    moves, search = options.action_language == "moves", role == "tool" and options.tool == "search"
-    floor = "`-`" if not moves or options.tool == "search" else "a space"
-    parts = [_RULES.format(role=role, floor=floor)]
-    parts += [_NAMES] if floor == "`-`" else []
-    parts += ["\n", _picture(state.level, floor == "`-`"), _last(state.last)]
-    if search:
-        return "".join([*parts, _SEARCH])
-    if role == "tool" and options.tool == "program":
-        return "".join([*parts, _PROGRAM.format(alternative=_ALTERNATIVE[options.action_language])])
+    named = options.action_language != "moves" or options.tool == "search"
+    parts = [_rules(role, named), _picture(state.level, named), _last(state.last)]
     if role == "planner" and options.roles == "team":
         parts.append(_tool(options, state.level, state.proposal))
-    parts.append(_ROUTE if role == "tool" else _DECIDE)
-    return "".join([*parts, _FORMAT[options.action_language]])
+    parts.append(_wanted(role, options.tool, options.action_language))
+    return "".join(parts)
+
+
+@lru_cache
+def _rules(role: str, named: bool) -> str:
+    """`named`: cells have names, and floor a mark."""
+    rules = _RULES.format(role=role, floor="`-`" if named else "a space")
+    return f"{rules}{_NAMES if named else ''}\n"
+
+
+@lru_cache
+def _wanted(role: str, tool: str, language: Language) -> str:
+    """What the role is to write."""
+    if role == "tool" and tool == "search":
+        return _SEARCH
+    if role == "tool" and tool == "program":
+        return _PROGRAM.format(alternative=_ALTERNATIVE[language])
+    return (_ROUTE if role == "tool" else _DECIDE) + _FORMAT[language]
 
 
 _ALTERNATIVE = {
@@ -143,12 +153,15 @@ def _picture(level: Level, named: bool) -> str:
     """The rows; with names, column letters above and row numbers at the left."""
     if not named:
         return "\n".join(rows_of(level)) + "\n"
-    columns = [letters(column) for column in range(level.room.width)]
-    size = max(map(len, columns))
-    lines = ["   " + " ".join(f"{name:{size}}" for name in columns).rstrip()]
-    for number, row in enumerate(rows_of(level, "-"), 1):
-        lines.append(f"{number:2} " + " ".join(f"{mark:{size}}" for mark in row).rstrip())
-    return "\n".join(lines) + "\n"
+    gap = " " if level.room.width <= 26 else "  "
+    rows = [f"{number:2} {gap.join(row)}\n" for number, row in enumerate(rows_of(level, "-"), 1)]
+    return _columns(level.room.width) + "".join(rows)
+
+
+@lru_cache
+def _columns(width: int) -> str:
+    size = 1 if width <= 26 else 2
+    return f"   {' '.join(letters(column).ljust(size) for column in range(width)).rstrip()}\n"
 
 
 def _last(last: Turn | None) -> str:

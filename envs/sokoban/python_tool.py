@@ -4,6 +4,7 @@ The program reads the grid's rows on standard input. A run that the sandbox coul
 answer at all: it has no walk.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from envs.sokoban.room import Level
 from envs.sokoban.state import rows_of
 from envs.sokoban.walk import Language, Walk, nothing, walk
 
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 MAX_OUTPUT = 1_000
 """Characters of a program's output that the planner reads (the end)."""
 
@@ -50,8 +52,12 @@ def _judged(result: Result, level: Level, language: Language) -> tuple[Walk | No
     if result.outcome is Outcome.SANDBOX_ERROR:
         return None, ""
     if result.outcome is not Outcome.OK:
-        failure = f"({result.outcome.value})\n{result.stderr}"
-        return nothing(level), quotable(failure, MAX_OUTPUT)
+        return nothing(level), _shown(f"({result.outcome.value})\n{result.stderr}")
     actions = parse_actions(result.stdout, level.room, language, None)
     tried = walk(level, actions, language) if actions else nothing(level)
-    return tried, quotable(result.stdout, MAX_OUTPUT) or "(nothing)"
+    return tried, _shown(result.stdout) or "(nothing)"
+
+
+def _shown(text: str) -> str:
+    """The end, without the addresses of objects, which differ from run to run."""
+    return quotable(_ADDRESS.sub("0x", text[-2 * MAX_OUTPUT :]), MAX_OUTPUT)
