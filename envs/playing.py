@@ -72,22 +72,38 @@ def play(table: Table, task: Task, num_turns: int) -> Status:
 
 
 def _play_turn(table: Table, state: State, turn: int) -> tuple[State, Status]:
-    """In parallel order all roles write from the start of the turn, and are judged in order."""
+    """In parallel order all roles write from the start of the turn, and are judged in order.
+
+    A person hears what the others' texts earned after answering, as a model would: rewards are
+    part of no prompt.
+    """
     roles, parallel = table.env.roles, table.env.order is Order.PARALLEL
     texts = {role: _write(table, state, role, turn) for role in roles} if parallel else {}
+    kept: list[str] = []
+    status = Status.RUNNING
     for role in roles:
         text = texts[role] if parallel else _write(table, state, role, turn)
         if parallel or role not in table.people:
             print(f"--- {role} writes\n{printable(text)}")
         result = table.env.step(state, role, text)
-        print(f"--- {_told(result.rewards)}")
-        if result.status is Status.ERROR:
+        whose = f"{role}: " if table.people and role not in table.people else ""
+        kept.append(f"--- {whose}{_told(result.rewards)}")
+        status = result.status
+        state = state if status is Status.ERROR else result.state
+        if role in table.people or not table.people or status is not Status.RUNNING:
+            kept = _tell(kept)
+        if status is Status.ERROR:
             print("--- this answer could not be judged; training would leave it out")
-            return state, Status.ERROR
-        state = result.state
-        if result.status is not Status.RUNNING:
-            return state, result.status
-    return state, Status.RUNNING
+        if status is not Status.RUNNING:
+            return state, status
+    _tell(kept)
+    return state, status
+
+
+def _tell(lines: list[str]) -> list[str]:
+    """Print them; none is left."""
+    print("".join(f"{line}\n" for line in lines), end="")
+    return []
 
 
 def _write(table: Table, state: State, role: str, turn: int) -> str:

@@ -47,8 +47,9 @@ def test_a_person_plays_the_last_role_and_sees_the_picture(capsys):
     status, out = played(env, "3", "7", capsys=capsys)
     assert status is Status.SOLVED
     assert "you play B" in out
-    assert "--- turn 0, B\npicture of ['A6']\nB> 3\n--- team +0.000; digit +3.000\n" in out
-    assert "B> 7\n--- team +1.000; digit +7.000\n" in out
+    assert "--- turn 0, B\npicture of ['A6']\nB> 3\n--- A: team" in out
+    assert "--- A writes\n6\n\n--- turn" in out, "what it earned would tell too much"
+    assert "B> 7\n--- A: team +0.000; digit +6.000\n--- team +1.000; digit +7.000\n" in out
     assert out.endswith("picture of ['A6', 'B3', 'A6', 'B7', 'END']\n\nsolved in turn 1\n")
 
 
@@ -72,7 +73,7 @@ def test_commands_answer_and_ask_again(capsys):
     status, out = played(Picturesque(), *lines, capsys=capsys)
     assert status is Status.RUNNING
     assert f"B> /help\n{HELP}\nB> /prompt\nB task 0 log [A6]\nB> /picture\npicture of ['A6']" in out
-    assert "B> /demo\n6\nB> /dance\n--- team +0.000" in out
+    assert "B> /demo\n6\nB> /dance\n--- A: team +0.000; digit +6.000\n--- team +0.000" in out
     assert out.endswith("left in turn 1: the episode was not over\n")
     assert "(no example answers)" in played(Tracer(), "/demo", people="AB", capsys=capsys)[1]
 
