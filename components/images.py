@@ -3,3 +3,5 @@
 CPU = "rolewise/cpu"
 VLLM = "rolewise/vllm"
 DEEPSPEED = "rolewise/deepspeed"
+DRIVER = "rolewise/driver"
+"""CPU, with kfp's client: what drives a training run from inside a cluster."""

@@ -28,6 +28,7 @@ examples:
   python -m pipelines report experiments/quickstart/config.yaml
   python -m pipelines promote experiments/quickstart/config.yaml --iteration 4
   python -m pipelines compile experiments/quickstart/config.yaml -o build/iteration.yaml
+  python -m pipelines submit experiments/quickstart/config.yaml --endpoint URL --wait
 
 exit codes: 0 done, 1 a step failed, 2 wrong configuration or arguments, 3 the gate refused the
 team (promote), 130 interrupted. The same `run` command goes on where the run stopped.
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(metavar="verb", required=True)
     _add_compile(_add_verb(verbs, "compile", _compile, "write a pipeline's YAML for a cluster"))
+    _add_submit(_add_verb(verbs, "submit", _submit, "train on a cluster, a run per iteration"))
     run = _add_verb(verbs, "run", _run, "train on this machine, or go on with a run")
     run.add_argument("--iterations", type=int, metavar="N", help="total; replaces the file's")
     _add_execution(run)
@@ -110,9 +112,37 @@ def _add_verb(verbs: Any, name: str, function: Any, text: str) -> argparse.Argum
 def _add_compile(verb: argparse.ArgumentParser) -> None:
     from pipelines.compiling import PIPELINES
 
-    verb.add_argument("--profile", default="cpu", help="pipelines/profiles/<name>.yaml")
     verb.add_argument("--pipeline", default="iteration", choices=PIPELINES)
+    _add_profile(verb)
     verb.add_argument("-o", "--output", required=True, metavar="FILE")
+    verb.add_argument(
+        "--kubernetes-manifest", action="store_true",
+        help="write the resources Pipeline and PipelineVersion, for GitOps",
+    )  # fmt: skip
+    verb.add_argument("--namespace", metavar="NS", help="of these resources")
+
+
+def _add_profile(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--profile", default="cpu", metavar="P",
+        help="single-gpu, 8xh100, cpu (pipelines/profiles/<name>.yaml), or a file of your own",
+    )  # fmt: skip
+    verb.add_argument(
+        "--images", metavar="FILE",
+        help="YAML of runtime: repository@sha256:..., as `make push` prints it; profiles for "
+        "clusters demand digests",
+    )  # fmt: skip
+    verb.add_argument(
+        "--set-image", action="append", default=[], metavar="RUNTIME=IMAGE",
+        help="one image, e.g. vllm=registry.example/rolewise/vllm@sha256:...",
+    )  # fmt: skip
+
+
+def _add_submit(verb: argparse.ArgumentParser) -> None:
+    from pipelines.submit import add_arguments
+
+    _add_profile(verb)
+    add_arguments(verb)
 
 
 def _add_execution(verb: argparse.ArgumentParser) -> None:
@@ -146,11 +176,32 @@ def _load(options: argparse.Namespace) -> ExperimentConfig:
 
 
 def _compile(options: argparse.Namespace) -> int:
-    from pipelines.compiling import compile
+    from pipelines.compiling import compile, compile_manifest
 
-    spec = compile(_load(options), options.profile, options.output, options.pipeline)
+    config, profile = _load(options), _profile(options)
+    if options.kubernetes_manifest:
+        place = (options.output, options.pipeline, options.namespace)
+        spec = compile_manifest(config, profile, *place)
+    else:
+        spec = compile(config, profile, options.output, options.pipeline)
     num_steps = len(spec["deploymentSpec"]["executors"])
     print(f"{options.output}: {spec['pipelineInfo']['name']}, {num_steps} steps")
+    return OK
+
+
+def _profile(options: argparse.Namespace) -> Any:
+    """The profile with the images that were given."""
+    from pipelines.compiling import open_profile
+    from pipelines.pinning import parse_images, read_images, with_images
+
+    images = read_images(options.images) if options.images else {}
+    return with_images(open_profile(options.profile), images | parse_images(options.set_image))
+
+
+def _submit(options: argparse.Namespace) -> int:
+    from pipelines.submit import submit
+
+    submit(_load(options), _profile(options), options)
     return OK
 
 

@@ -24,7 +24,7 @@ def booking(profile: Profile, config: str, run: Any, iteration: Any) -> Add:
         if component.component_spec.implementation.graph is not None:
             return task
         runtime = runtime_of(component)
-        task.set_container_image(profile.images[runtime])
+        task.set_container_image(profile.images[runtime])  # complete: see pinning.check_images
         book(task, profile.settings(component.python_func.__name__, runtime))
         return task
 
@@ -70,3 +70,9 @@ def _book_pod(task: Any, settings: StepSettings) -> None:
         )
     for secret, keys in settings.secrets.items():
         kubernetes.use_secret_as_env(task, secret, keys)
+    for secret, keys in settings.optional_secrets.items():
+        kubernetes.use_secret_as_env(task, secret, keys, optional=True)
+    if settings.image_pull_secrets:
+        kubernetes.set_image_pull_secrets(task, settings.image_pull_secrets)
+    for key, value in settings.labels.items():
+        kubernetes.add_pod_label(task, key, value)

@@ -15,7 +15,7 @@ from components.manifests import merged_metrics, read_manifest, read_output
 from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
-from pipelines.runner import Kind, Runner, StepFailed
+from pipelines.runner import Kind, Runner, RunStopped, StepFailed
 
 Call = tuple[str, int, Mapping[str, Any]]
 """Pipeline, iteration, arguments."""
@@ -50,13 +50,13 @@ def train(
     store = open_store(config.storage)
     register_run(store, run, config)
     start = start or Runner(config, run, options.runner, display)
-    steps = _missing(config, store, run)
+    steps = missing(config, store, run)
     if not steps:
         display.say(f"{run}: all {config.iterations} iterations are done, nothing was run")
     for number, (pipeline, iteration) in enumerate(steps):
         label = f"iteration {iteration}/{config.iterations}" if iteration else pipeline
         display.begin(label, len(steps) - number if pipeline == "iteration" else 0)
-        arguments = _arguments(pipeline, iteration, config.iterations)
+        arguments = call_arguments(pipeline, iteration, config.iterations)
         _with_retries(start, (pipeline, iteration, arguments), options.retries, display)
         seconds = display.end()
         if pipeline == "iteration":
@@ -122,7 +122,7 @@ def summary(label: str, metrics: Mapping[str, float], seconds: float) -> str:
     return f"{label}: {' | '.join(parts)}"
 
 
-def _missing(config: ExperimentConfig, store: Store, run: str) -> list[tuple[str, int]]:
+def missing(config: ExperimentConfig, store: Store, run: str) -> list[tuple[str, int]]:
     """(pipeline, iteration) of all that is still to run."""
     latest = latest_iteration(store, run)
     steps = [("preparation", 0)] if latest is None else []
@@ -133,7 +133,8 @@ def _missing(config: ExperimentConfig, store: Store, run: str) -> list[tuple[str
     return steps
 
 
-def _arguments(pipeline: str, iteration: int, last: int) -> dict[str, Any]:
+def call_arguments(pipeline: str, iteration: int, last: int) -> dict[str, Any]:
+    """The run parameters of a pipeline, besides the run's name."""
     if pipeline == "preparation":
         return {}
     if pipeline == "promotion":
@@ -142,12 +143,12 @@ def _arguments(pipeline: str, iteration: int, last: int) -> dict[str, Any]:
 
 
 def _with_retries(start: Start, call: Call, retries: int, display: Display) -> None:
-    """Run a pipeline; a failure is repeated, the last one rises."""
+    """Run a pipeline; a failure is repeated, the last one rises, and so does a stop."""
     for attempt in range(retries + 1):
         try:
             start(*call)
             return
         except StepFailed as error:
-            if attempt == retries:
+            if attempt == retries or isinstance(error, RunStopped):
                 raise
             display.say(f"{error}\nretry {attempt + 1} of {retries}")

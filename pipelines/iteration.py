@@ -20,10 +20,8 @@ from components.rollout.component import evaluate_team, rollout, sample_turn
 from components.update.component import update
 from envs.base import Order
 from pipelines.booking import Add, booking
+from pipelines.compiling import MAX_TASKS
 from pipelines.profile import Profile
-
-MAX_TASKS = 40
-"""Of one run: an Argo Workflow grows by about 35 KiB a task, and etcd takes 1.5 MiB."""
 
 
 class Turns(NamedTuple):
@@ -96,12 +94,18 @@ def pipeline_name(config: ExperimentConfig, kind: str) -> str:
 def check_num_tasks(config: ExperimentConfig) -> None:
     """ConfigError if one run would have more than MAX_TASKS tasks."""
     count = num_tasks(config)
-    if count > MAX_TASKS:
+    if count <= MAX_TASKS:
+        return
+    if config.rollout.placement == "staged":
         raise ConfigError(
             f"placement staged unrolls {config.rollout.num_turns} turns x {num_phases(config)} "
             f"phases into {count} tasks, expected at most {MAX_TASKS}; "
             "set rollout.placement to fused, or take fewer turns"
         )
+    raise ConfigError(
+        f"{len(update_shares(config))} policies, each updated by a task of its own, make {count} "
+        f"tasks, expected at most {MAX_TASKS}; set update.share_process to true"
+    )
 
 
 def num_tasks(config: ExperimentConfig) -> int:

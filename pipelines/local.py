@@ -28,17 +28,7 @@ def run_local(
     `on_line` gets every line that the runner and the steps print, as it comes. If it raises, or
     the wait is interrupted, the child and all steps are ended before the exception goes on.
     """
-    command = [sys.executable, "-m", "pipelines.local", str(spec), json.dumps(arguments)]
-    child = subprocess.Popen(
-        [*command, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        env=child_environment(os.environ),
-    )
+    child = start_local(spec, arguments, folder)
     assert child.stdout is not None and child.stdin is not None
     try:
         for line in child.stdout:
@@ -48,6 +38,21 @@ def run_local(
         end_group(child)
         child.stdin.close()
         child.stdout.close()
+
+
+def start_local(spec: Path, arguments: Mapping[str, Any], folder: Path) -> "subprocess.Popen[str]":
+    """The child that runs a pipeline: its output is to be read, its end is `end_group`."""
+    command = [sys.executable, "-m", "pipelines.local", str(spec), json.dumps(arguments)]
+    return subprocess.Popen(
+        [*command, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env=child_environment(os.environ),
+    )
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""Profiles: which image, resources and pod settings each step gets. Data in profiles/<name>.yaml.
+"""Profiles: which image, resources and pod settings each step gets. Data in profiles/<name>.yaml,
+or in a file of the user's.
 
 A profile never changes what is computed, only where. Local runners ignore all of it.
 """
@@ -19,6 +20,7 @@ RUNTIMES: dict[str, str] = {
     images.CPU: "cpu",
     images.VLLM: "vllm",
     images.DEEPSPEED: "deepspeed",
+    images.DRIVER: "driver",
 }
 """Image constant of a component -> the runtime's name in a profile."""
 
@@ -60,13 +62,20 @@ class StepSettings(Section):
     env: dict[str, str] = {}
     secrets: dict[str, dict[str, str]] = {}
     """secret name -> key -> environment variable."""
+    optional_secrets: dict[str, dict[str, str]] = {}
+    """As `secrets`, but the pod starts without them too."""
+    image_pull_secrets: list[str] = []
+    labels: dict[str, str] = {}
+    """Of the pod: for queues, quotas, and what a cluster injects by label."""
 
 
 class Profile(Section):
     """Images per runtime, and settings: `defaults`, overlaid by `runtimes`, then by `steps`."""
 
     name: str
-    images: dict[str, str]
+    pinned: bool = False
+    """Whether images must be given by digest and results must lie where every pod reaches them."""
+    images: dict[str, str] = {}
     defaults: StepSettings = StepSettings()
     runtimes: dict[str, StepSettings] = {}
     steps: dict[str, StepSettings] = {}
@@ -74,11 +83,10 @@ class Profile(Section):
     @model_validator(mode="after")
     def _runtimes_are_known(self) -> "Profile":
         known = sorted(RUNTIMES.values())
-        if sorted(self.images) != known:
-            raise ValueError(f"images are for {sorted(self.images)}; expected {known}")
-        unknown = sorted(set(self.runtimes) - set(known))
-        if unknown:
-            raise ValueError(f"runtimes has {unknown}; known: {known}")
+        for key, names in (("images", self.images), ("runtimes", self.runtimes)):
+            unknown = sorted(set(names) - set(known))
+            if unknown:
+                raise ValueError(f"{key} has {unknown}; known: {known}")
         return self
 
     def settings(self, step: str, runtime: str) -> StepSettings:
@@ -96,11 +104,20 @@ def profile_names() -> list[str]:
 
 
 def load_profile(name: str, steps: Mapping[str, object] | None = None) -> Profile:
-    """The profile of that name. ConfigError lists the known names, keys or steps."""
-    if name not in profile_names():
-        raise ConfigError(f"profile {name!r} is unknown; known: {', '.join(profile_names())}")
-    content = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
-    return parse_profile(name, content, steps)
+    """The profile of that name, or in the file of that name if it ends in .yaml.
+
+    ConfigError lists the known names, keys or steps.
+    """
+    path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+    if path.parent == FOLDER and path.stem not in profile_names():
+        known = ", ".join(profile_names())
+        raise ConfigError(f"profile {name!r} is unknown; known: {known}, or a file ending in .yaml")
+    try:
+        return parse_profile(path.stem, yaml.safe_load(path.read_text()), steps)
+    except OSError as error:
+        raise ConfigError(f"profile {name!r} cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"profile {name!r}: not YAML: {' '.join(str(error).split())}") from error
 
 
 def parse_profile(name: str, content: Any, steps: Mapping[str, object] | None = None) -> Profile:

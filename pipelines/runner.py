@@ -33,6 +33,10 @@ class StepFailed(RolewiseError):
     """A step failed; the text is the step's own line."""
 
 
+class RunStopped(StepFailed):
+    """Somebody stopped the pipeline's run: it is not repeated by itself."""
+
+
 @dataclass
 class Runner:
     """Runs pipelines of one training run, one at a time."""
