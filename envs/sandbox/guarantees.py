@@ -19,14 +19,18 @@ from envs.sandbox.options import GUARANTEES, SandboxOptions
 from envs.sandbox.results import Outcome, Run
 
 WHY = {
-    "landlock": "the kernel has no Landlock (Linux 5.13 or newer, switched on)",
-    "seccomp": "the kernel or the container denies seccomp filters, or the processor has no list "
-    "of calls (x86_64, aarch64)",
+    "landlock": "the kernel offers no Landlock (Linux 5.13 or newer, in its list of modules)",
+    "seccomp": "the kernel or the container takes no seccomp filter (x86_64 and aarch64 have one)",
 }
 NEEDS = {
-    "filesystem": "landlock", "network": "seccomp", "processes": "seccomp", "signals": "seccomp",
-    "kernel": "seccomp",
-}  # fmt: skip
+    "filesystem": ("landlock", "seccomp"),
+    "network": ("seccomp",),
+    "processes": ("seccomp",),
+    "signals": ("seccomp",),
+    "kernel": ("seccomp",),
+}
+"""Guarantee -> the layers without which it is not believed, whatever the attacks found."""
+UNTRIED = "attacks that the probe does not try"
 
 
 class SandboxUnavailable(ValueError):
@@ -40,7 +44,7 @@ class Guarantees:
     layers: tuple[str, ...]
     """Those in force, of `LAYERS`."""
     broken: Mapping[str, tuple[str, ...]]
-    """Guarantee -> the attacks that succeeded; empty where it holds."""
+    """Guarantee -> what it is open to; empty where it holds."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -49,18 +53,17 @@ class Guarantees:
 
     def why(self, name: str) -> str:
         """One line about a missing guarantee."""
-        needed = NEEDS.get(name)
-        reason = f"; {WHY[needed]}" if needed and needed not in self.layers else ""
-        return f"{name} ({GUARANTEES[name]}): succeeded: {', '.join(self.broken[name])}{reason}"
+        reasons = [WHY[layer] for layer in NEEDS.get(name, ()) if layer not in self.layers]
+        return f"{name} is open to {', '.join(self.broken[name])}{'; '.join(['', *reasons])}"
 
     def refuse_unless(self, accepted: tuple[str, ...]) -> None:
         """SandboxUnavailable that names every missing guarantee not accepted, and the way out."""
         refused = [name for name in self.missing if name not in accepted]
         if refused:
             raise SandboxUnavailable(
-                f"the sandbox cannot guarantee {', '.join(refused)} on this machine. "
+                f"the sandbox cannot guarantee {', '.join(refused)} on this machine: "
                 + ". ".join(map(self.why, refused))
-                + ". Run on a kernel that can, or accept it by name: sandbox.accept_missing: "
+                + ". Use a machine that can, or accept it by name: sandbox.accept_missing: "
                 + json.dumps([*accepted, *refused])
             )
 
@@ -79,7 +82,11 @@ def examine(lane: socket.socket, options: SandboxOptions, folder: str) -> Guaran
         )
     found: dict[str, list[str]] = json.loads(result.stdout)
     layers = tuple(evidence.told[0].decode().split()[1:])
-    return Guarantees(layers, {name: tuple(found[name]) for name in GUARANTEES})
+    absent = {name for name, needed in NEEDS.items() if not set(needed) <= set(layers)}
+    return Guarantees(
+        layers,
+        {name: tuple(found[name]) or (UNTRIED,) * (name in absent) for name in GUARANTEES},
+    )
 
 
 def _targets(stack: ExitStack, options: SandboxOptions, folder: Path) -> dict[str, object]:

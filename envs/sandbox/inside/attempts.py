@@ -69,6 +69,7 @@ def attacks(given: dict[str, Any]) -> dict[str, dict[str, Callable[[], object]]]
         "filesystem": {
             "read a host file": lambda: open(canary).close(),
             "write a host file": lambda: open(canary, "a").close(),
+            "change a host file's mode": lambda: os.chmod(canary, 0o600),
             "list a host folder": lambda: os.listdir(os.path.dirname(canary)),
             "read another's environment": lambda: open(f"/proc/{ours}/environ").close(),
         },

@@ -39,29 +39,32 @@ def main(configuration: str, control: int) -> None:
         sys.modules["numpy"].random.seed(0)  # `random` is seeded in every child, after the fork
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    _accept(socket.socket(fileno=control), settings)
+    for lane in _accept(socket.socket(fileno=control), settings):
+        os.kill(lane, signal.SIGKILL)
+        os.waitpid(lane, 0)
     shutil.rmtree(settings.folder, ignore_errors=True)
 
 
-def _accept(control: socket.socket, settings: Settings) -> None:
-    number, server = 0, os.getpid()
+def _accept(control: socket.socket, settings: Settings) -> list[int]:
+    """Fork a lane for each that is asked for; their process ids, once the other side closes."""
+    lanes: list[int] = []
+    server = os.getpid()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
-            return
-        folder = os.path.join(settings.folder, str(number))
-        if os.fork() == 0:
+            return lanes
+        folder = os.path.join(settings.folder, str(len(lanes)))
+        lane = os.fork()
+        if lane == 0:
             control.close()
             _become_lane(server, descriptors[0], folder, settings)
+        lanes.append(lane)
         os.close(descriptors[0])
-        number += 1
 
 
 def _become_lane(server: int, requests: int, folder: str, settings: Settings) -> None:
     """In the child; never returns."""
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == server:
             os.mkdir(folder, 0o700)

@@ -3,7 +3,6 @@
 Cheats against a guarantee that this machine lacks are skipped by name, and printed.
 """
 
-import os
 import platform
 import subprocess
 import sys
