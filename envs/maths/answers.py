@@ -7,7 +7,7 @@ import re
 
 MAX_ANSWER = 400
 """Characters of an answer; anything longer is not one."""
-_BOX = re.compile(r"\\f?boxed\s*\{")
+_BOX = re.compile(r"\\boxed\s{0,8}\{")
 _NOT_VALUES = re.compile(
     r"[-+]?(nan|inf|infinity|none|null|undefined|error)|traceback .*|\w*(error|exception)\b.*",
     re.IGNORECASE | re.DOTALL,
@@ -21,8 +21,9 @@ def extract_boxed(text: str) -> str | None:
     is no longer what the writer meant. Escaped braces (`\{`) do not count. Linear in the text.
     """
     answer = text.rpartition("</think>")[2]
-    begin = max(answer.rfind("\\boxed"), answer.rfind("\\fbox"))
-    opening = _BOX.match(answer, begin) if begin >= 0 else None
+    opening, begin = None, len(answer)
+    while opening is None and (begin := answer.rfind("\\boxed", 0, begin)) >= 0:
+        opening = _BOX.match(answer, begin)
     if opening is None:
         return None
     end = _closing(answer, opening.end())

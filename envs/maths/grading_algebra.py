@@ -29,7 +29,7 @@ MAX_EXPRESSION = 200
 _ALLOWED = re.compile(r"[A-Za-z0-9\s+\-*/^_=<>()\[\]{}|.,!'\\&:]*")
 _HUGE = re.compile(r"\^\s*\{?\s*[-+(]*\s*\d{4,}|\d{4,}\s*\)?\s*!|!\s*\)?\s*!|\d{60,}")
 """Exponents and factorials that would be computed digit by digit."""
-_TWO_NUMBERS = re.compile(r"\d\s+\d")
+_TWO_NUMBERS = re.compile(r"(?<![_\d])\d+\s+\d")
 _TOWER = re.compile(r"\^\s*\{[^{}A-Za-z\\]*\^|\^\s*\{?\w+\}?\s*\^|\^\s*(?:\{[^{}]*!|\w\s*!)")
 """A power or a factorial in an exponent of numbers."""
 _COMMANDS_LISTED = """

@@ -55,7 +55,7 @@ class Form:
 def read_form(text: str, depth: int = MAX_DEPTH) -> Form:
     """The shape of `text` (in the spelling of `grading_text.plain`)."""
     text = text.strip()
-    if depth == 0 or read_number(split_unit(text)[0]):
+    if not text or depth == 0 or read_number(split_unit(text)[0]):
         return Form(Kind.VALUE, text)
     parts = split_top(text, _SEPARATOR)
     if 1 < len(parts) <= MAX_ITEMS and all(parts):
