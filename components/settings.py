@@ -112,6 +112,14 @@ class RolloutConfig(Section):
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_mib: Positive = 64
     """KV cache per engine on the CPU."""
+    gpu_memory_utilization: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
+    """Share of a GPU's memory for the weights and caches of all models together."""
+    tensor_parallel: Positive = 1
+    """GPUs that share one copy of the weights (vLLM only)."""
+    data_parallel: Positive = 1
+    """Copies of the engine; each answers its part of the prompts."""
+    quantization: Literal["fp8"] | None = None
+    """Of the weights while they play (vLLM on GPUs). Old log-probs are then recomputed."""
     env_workers: Positive | Literal["auto"] = "auto"
     """Processes that judge answers; the results do not depend on it. 1: in the step's own. auto:
     one per core if a batch takes long. Environments that run programs share them out themselves."""
@@ -126,6 +134,8 @@ class RolloutConfig(Section):
             raise ValueError(
                 f"beam {self.beam} keeps more than num_candidates {self.num_candidates}"
             )
+        if self.engine == "transformers" and (self.tensor_parallel > 1 or self.quantization):
+            raise ValueError("tensor_parallel and quantization need `engine: vllm` (or auto)")
         if self.sampling == "parallel" and self.beam > 1:
             raise ValueError(
                 f"beam {self.beam} needs `sampling: tree`; parallel episodes do not branch"

@@ -18,6 +18,10 @@ def open_engine(settings: RolloutConfig, team: Team, store: Folders, cache: Path
     `auto` falls back to transformers and prints the reason and the fix; `vllm` that cannot be used
     raises RolewiseError, PolicyError for a policy that cannot be loaded.
     """
+    if settings.data_parallel > 1:
+        from components.rollout.replicas import ReplicatedEngine
+
+        return ReplicatedEngine(settings, team, store, cache)
     if settings.engine != "transformers":
         from components.rollout import vllm_engine
 

@@ -214,6 +214,7 @@ def _open_model(speaker: Speaker, settings: RolloutConfig, num_models: int) -> A
         "logprobs_mode": "processed_logprobs",
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
+        "tensor_parallel_size": settings.tensor_parallel,
     }
     if deployment.adapters:
         ranks = [_reserved_rank(deployment, policy) for policy in deployment.adapters]
@@ -231,7 +232,8 @@ def _open_model(speaker: Speaker, settings: RolloutConfig, num_models: int) -> A
             torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
             options |= _cpu_options(speaker, settings)
         else:
-            options["gpu_memory_utilization"] = 0.9 / num_models
+            options["gpu_memory_utilization"] = settings.gpu_memory_utilization / num_models
+            options["quantization"] = settings.quantization
         with _without_compiler():
             return LLM(**options)
 

@@ -15,6 +15,7 @@ from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError, RecordError
 from components.policies import FolderRef, PolicyRef
 from components.seeds import derive_seed
+from components.settings import RolloutConfig
 from components.state import TrainingState, load_state
 from components.step import StepContext, input_digests, run_step, step_key
 from components.update.job import Job
@@ -151,7 +152,7 @@ def _job(context: StepContext, state: TrainingState, samples: str, name: str, ou
         settings=settings,
         optimizer=fetch(state.optimizers.get(name)),
         reference=fetch(state.initial[name].folder) if settings.kl_coef > 0 else None,
-        exact_sampler=context.config.rollout.dtype == "float32",
+        exact_sampler=samples_exactly(context.config.rollout),
     )
 
 
@@ -178,3 +179,8 @@ def _write_result(path: Path, results: Mapping[str, Updated]) -> None:
         },
     }
     path.write_text(json.dumps(content, indent=1, sort_keys=True))
+
+
+def samples_exactly(settings: RolloutConfig) -> bool:
+    """Whether the engine's log-probs are those of the weights that are trained."""
+    return settings.dtype == "float32" and settings.quantization is None
