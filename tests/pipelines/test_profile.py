@@ -9,8 +9,10 @@ from kfp import compiler, dsl
 
 from components import images
 from components.errors import ConfigError
-from pipelines.booking import booking
+from pipelines.booking import booking, runtime_of
+from pipelines.compiling import open_profile
 from pipelines.profile import load_profile, parse_profile
+from pipelines.steps import STEPS
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -35,19 +37,44 @@ def test_cpu_profile_books_no_accelerator() -> None:
 
 
 def test_unknown_profile_lists_the_known() -> None:
-    with pytest.raises(ConfigError, match="profile 'moon' is unknown; known: .*cpu"):
+    with pytest.raises(ConfigError, match="'moon' is unknown; known: 8xh100, cpu, single-gpu, or"):
         load_profile("moon")
+
+
+def test_a_profile_can_be_a_file_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "ours.yaml").write_text("defaults: {memory: 3Gi}\n")
+    profile = load_profile(str(tmp_path / "ours.yaml"))
+    assert (profile.name, profile.settings("group", "cpu").memory) == ("ours", "3Gi")
+    with pytest.raises(ConfigError, match="none.yaml' cannot be read: No such file"):
+        load_profile("none.yaml")
+    (tmp_path / "bad.yaml").write_text("a: [")
+    with pytest.raises(ConfigError, match="bad.yaml': not YAML"):
+        load_profile(str(tmp_path / "bad.yaml"))
+
+
+@pytest.mark.parametrize("name", ["single-gpu", "8xh100"])
+def test_profiles_for_clusters_bound_every_step(name: str) -> None:
+    profile = open_profile(name)
+    assert profile.pinned and not profile.images
+    for step, component in STEPS.items():
+        settings = profile.settings(step, runtime_of(component))
+        assert settings.timeout_s and settings.memory and settings.retries
+        assert bool(settings.accelerator) == bool(settings.shm)
+        assert list(settings.secrets) == ["rolewise-storage"]
+        gpu = runtime_of(component) != "cpu" and step != "initialise"
+        assert bool(settings.accelerator) == gpu == bool(settings.tolerations)
+    assert profile.settings("train", "driver").accelerator is None
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"image": {}}, "image: unknown key; known: defaults, images, name, runtimes, steps"),
+        ({"image": {}}, "image: unknown key; known: defaults, images, name, pinned, runtimes, st"),
         ({"defaults": {"cpus": "1"}}, "defaults.cpus: unknown key; known: accelerator, cpu, env"),
         ({"steps": {"update": {"gpu": 1}}}, "steps.update.gpu: unknown key; known: accelerator"),
         ({"defaults": {"accelerator": {"n": 1}}}, "accelerator.n: unknown key; known: count, type"),
         ({"defaults": {"memory": "lots"}}, "defaults.memory: String should match pattern"),
-        ({"images": {"cpu": "x"}}, r"images are for \['cpu'\]; expected \['cpu', 'deepspeed'"),
+        ({"images": {"tpu": "x"}}, r"images has \['tpu'\]; known: \['cpu', 'deepspeed', 'driver'"),
         ({"runtimes": {"tpu": {}}}, r"runtimes has \['tpu'\]; known: \['cpu'"),
         ({"steps": {"dance": {}}}, r"steps \['dance'\] are unknown; known: \['group'\]"),
     ],
@@ -68,6 +95,8 @@ def test_settings_reach_the_pipeline(tmp_path: Path) -> None:
         "retries": 3, "timeout_s": 600, "node_selector": {"pool": "gpu"}, "shm": "8Gi",
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
         "env": {"OMP_NUM_THREADS": "1"}, "secrets": {"s3": {"key": "AWS_ACCESS_KEY_ID"}},
+        "optional_secrets": {"hub": {"token": "HF_TOKEN"}}, "image_pull_secrets": ["registry"],
+        "labels": {"kueue.x-k8s.io/queue-name": "gpus"},
     }  # fmt: skip
     profile = parse_profile("p", {"images": IMAGES, "runtimes": {"vllm": settings}})
 
@@ -92,7 +121,11 @@ def test_settings_reach_the_pipeline(tmp_path: Path) -> None:
     assert pod["tolerations"][0]["key"] == "nvidia.com/gpu"
     assert pod["emptyDirMounts"][0]["mountPath"] == "/dev/shm"
     assert pod["activeDeadlineSeconds"] == "600"
-    assert pod["secretAsEnv"][0]["keyToEnv"][0]["envVar"] == "AWS_ACCESS_KEY_ID"
+    needed, optional = pod["secretAsEnv"]
+    assert needed["keyToEnv"][0]["envVar"] == "AWS_ACCESS_KEY_ID" and not needed.get("optional")
+    assert (optional["secretName"], optional["optional"]) == ("hub", True)
+    assert pod["imagePullSecret"][0]["secretName"] == "registry"
+    assert pod["podMetadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "gpus"}
 
 
 def test_unknown_image_is_named() -> None:
