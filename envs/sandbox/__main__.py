@@ -76,8 +76,8 @@ def _show(found: Guarantees) -> int:
     print(f"layers in force: {', '.join(found.layers) or 'none'}, and limits of the process")
     for name, promise in GUARANTEES.items():
         print(f"  {'MISSING' if name in found.missing else 'holds':8} {name:11} {promise}")
-    for name in found.missing:
-        print(f"missing: {found.why(name)}")
+    if found.missing:
+        print(found.why(found.missing))
     return int(bool(found.missing))
 
 

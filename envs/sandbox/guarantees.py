@@ -7,7 +7,7 @@ without a guarantee is the configuration's decision: `sandbox.accept_missing`.
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,20 +51,21 @@ class Guarantees:
         """Names of those that do not hold."""
         return tuple(name for name, attacks in self.broken.items() if attacks)
 
-    def why(self, name: str) -> str:
-        """One line about a missing guarantee."""
-        reasons = [WHY[layer] for layer in NEEDS.get(name, ()) if layer not in self.layers]
-        return f"{name} is open to {', '.join(self.broken[name])}{'; '.join(['', *reasons])}"
+    def why(self, names: Sequence[str]) -> str:
+        """What some missing guarantees are open to, and the layers they would need."""
+        open_to = [f"{name} is open to {', '.join(self.broken[name])}" for name in names]
+        needed = {layer for name in names for layer in NEEDS.get(name, ())}
+        reasons = [WHY[layer] for layer in LAYERS if layer in needed - set(self.layers)]
+        return "; ".join([*open_to, *reasons])
 
-    def refuse_unless(self, accepted: tuple[str, ...]) -> None:
+    def refuse_unless(self, accepted: Sequence[str]) -> None:
         """SandboxUnavailable that names every missing guarantee not accepted, and the way out."""
         refused = [name for name in self.missing if name not in accepted]
         if refused:
             raise SandboxUnavailable(
                 f"the sandbox cannot guarantee {', '.join(refused)} on this machine: "
-                + ". ".join(map(self.why, refused))
-                + ". Use a machine that can, or accept it by name: sandbox.accept_missing: "
-                + json.dumps([*accepted, *refused])
+                f"{self.why(refused)}. Use a machine that can, or accept it by name: "
+                f"sandbox.accept_missing: {json.dumps([*accepted, *refused])}"
             )
 
 

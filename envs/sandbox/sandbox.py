@@ -105,8 +105,8 @@ class Sandbox:
         server = Server(self.options)
         try:
             lane = server.take()
+            server.give_back(lane)  # nobody else has this server yet
             found = examine(lane, self.options, server.folder)
-            server.give_back(lane)
             if self._strict:
                 found.refuse_unless(self.options.accept_missing)
             return server, found

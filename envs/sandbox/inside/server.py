@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import traceback
+from importlib.machinery import ModuleSpec, PathFinder
 
 from envs.sandbox.inside import kernel, landlock, readable
 from envs.sandbox.inside.jail import Jail, make_filter
@@ -28,10 +29,21 @@ PRELOADED = (
 """What programs import most: loaded once, shared by all runs."""
 
 
+class Named:
+    """Finds the third-party packages that programs may import; others do not exist for them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._names, self._folders = settings.packages, settings.package_folders
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """What `sys.meta_path` asks for."""
+        return PathFinder.find_spec(name, self._folders) if name in self._names else None
+
+
 def main(configuration: str, control: int) -> None:
     """`configuration`: encoded settings; `control`: our end of a pair, which asks for lanes."""
     settings = decode(configuration)
-    sys.path += settings.package_folders
+    sys.meta_path.append(Named(settings))
     sys.dont_write_bytecode = True
     for name in (*PRELOADED, *settings.packages):
         importlib.import_module(name)
@@ -77,9 +89,9 @@ def _become_lane(server: int, requests: int, folder: str, settings: Settings) ->
 
 def _make_jail(folder: str, settings: Settings) -> Jail:
     files = [*readable.standard_library(), *readable.shared_libraries(), *settings.package_paths]
-    listed = [os.path.dirname(os.__file__), *settings.package_folders]
+    library = [os.path.dirname(os.__file__)]
     try:
-        ruleset = landlock.make_ruleset(files, listed, readable.DEVICES, folder)
+        ruleset = landlock.make_ruleset(files, library, readable.DEVICES, folder)
     except OSError:  # the layer is missing, and named by `guarantees.py`
         ruleset = None
     return Jail(settings.limits, ruleset, make_filter())

@@ -21,8 +21,9 @@ class Settings(NamedTuple):
     packages: tuple[str, ...] = ()
     """Third-party packages to import beforehand."""
     package_folders: tuple[str, ...] = ()
-    """Where they are found; listed, but read only as far as `package_paths` go."""
+    """Where they are found."""
     package_paths: tuple[str, ...] = ()
+    """What of these folders programs may read."""
 
 
 def encode(settings: Settings) -> str:
