@@ -93,9 +93,13 @@ def _check_refused(
 
 
 def _play_nonsense(trial: Trial, state: State, rng: random.Random) -> None:
-    """Whoever waits for the turns to run out with illegal texts wins nothing."""
+    """Whoever waits for the turns to run out with illegal texts wins nothing, and what the texts
+    leave in the states and prompts is as sound as anything."""
     for _ in range(trial.num_turns):
+        begun = state
         for role in trial.env.roles:
+            seen = begun if trial.env.order is Order.PARALLEL else state
+            check_state(trial.env, seen, role, trial.report)
             result = check_illegal(trial.env, state, role, rng.choice(ILLEGAL), trial.report)
             if result is None or result.status is not Status.RUNNING:
                 return

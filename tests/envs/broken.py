@@ -327,3 +327,18 @@ class PicksSides(Honest):
 
     def observe(self, state: Any, role: str) -> list[Message]:
         return [] if len(state.log) % 2 else super().observe(state, role)
+
+
+class QuotesAnything(Honest):
+    """Lets illegal text into its prompts: they are no longer of the words that it declares."""
+
+    def step(self, state: Any, role: str, completion: str) -> StepResult:
+        result = super().step(state, role, completion)
+        result.state.log[-1] = completion[:20]
+        return result
+
+    def observe(self, state: Any, role: str) -> list[Message]:
+        return [{"role": "user", "content": f"say {state.target} {' '.join(state.log)}"}]
+
+    def lexicon(self) -> tuple[str, ...]:
+        return ("say", *map(str, range(10_000)))

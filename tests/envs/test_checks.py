@@ -43,6 +43,7 @@ LIES = {
     "PictureLeavesMark": "picture changes the state.",
     "PictureOfTheEndRaises": "raises IndexError: nothing to draw.",
     "RemembersObjects": "observe of speaker differs for a state that went through JSON.",
+    "QuotesAnything": "A prompt has words outside the lexicon",
     "FickleTeacher": "demonstrate of speaker gives two texts for one generator.",
 }
 ELSEWHERE = {"Honest", "HashesText", "OrderOfASet", "DiesElsewhere"}
