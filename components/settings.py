@@ -193,6 +193,9 @@ class UpdateConfig(Section):
     """The step fails if mean |log-prob of the engine - log-prob recomputed| is larger."""
     tokens_per_microbatch: Positive = 16384
     """Padded tokens, prompt included."""
+    gradient_checkpointing: bool = False
+    """Keep each layer's input alone and compute the rest again: about a third more time, and a
+    small part of the memory."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     zero_stage: Literal[0, 1, 2, 3] = 1
     num_processes: Positive = 1

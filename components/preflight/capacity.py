@@ -25,7 +25,10 @@ ROLLOUT_UTILISATION = 0.1
 """Of peak, in decoding: bound by memory, not by arithmetic."""
 UPDATE_UTILISATION = 0.4
 _ROOM = 'more GPUs, "bfloat16", or shorter max_prompt_tokens and max_new_tokens'
-_STATES = "more GPUs, update.zero_stage 3, a LoRA adapter, or fewer update.tokens_per_microbatch"
+_STATES = (
+    "more GPUs, update.zero_stage 3, update.gradient_checkpointing, a LoRA adapter, or fewer "
+    "update.tokens_per_microbatch"
+)
 
 
 @dataclass(frozen=True)

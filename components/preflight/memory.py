@@ -74,12 +74,19 @@ def update_memory(
             "weights": (trained + frozen) * element * share[2],
             "gradients": trained * element * share[1],
             "optimiser": trained * states * share[0],
-            "activations": shape.num_layers
-            * settings.tokens_per_microbatch
-            * layer_activation_bytes(shape, element),
+            "activations": settings.tokens_per_microbatch * _activation_bytes(shape, settings),
             "logits": answer_tokens(settings, rollout) * shape.vocab_size * (12 + 2 * element),
         }
     )
+
+
+def _activation_bytes(shape: ModelShape, settings: UpdateConfig) -> float:
+    """Per token, of all layers; with checkpointing their inputs, and one layer in full."""
+    element = ELEMENT_BYTES[settings.dtype]
+    layer = layer_activation_bytes(shape, element)
+    if settings.gradient_checkpointing:
+        return shape.num_layers * shape.hidden_size * element + layer
+    return shape.num_layers * layer
 
 
 def layer_activation_bytes(shape: ModelShape, element: int) -> float:

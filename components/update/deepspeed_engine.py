@@ -17,6 +17,7 @@ from torch import Tensor
 
 from components.errors import PolicyError
 from components.settings import UpdateConfig
+from components.update.checkpointing import checkpoint_layers
 
 _TAG = "optimizer"
 _LAYOUT = "layout.json"
@@ -69,6 +70,8 @@ class TrainingEngine:
             model=model, optimizer=optimizer, config=_deepspeed_config(settings)
         )
         self._engine.module.eval()  # dropout would make pi_theta differ from pi_old
+        if settings.gradient_checkpointing:
+            checkpoint_layers(self._engine.module)
         self._stage = settings.zero_stage
         self._adapter = hasattr(model, "peft_config")
 

@@ -65,12 +65,19 @@ def engine_gradients(update: Reinforce) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("kind", ["full", "lora"])
-@pytest.mark.parametrize("budget", [1, 10_000])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tokens_per_microbatch": 1},
+        {"tokens_per_microbatch": 10_000},
+        {"gradient_checkpointing": True},
+    ],
+)
 def test_gradients_are_those_of_plain_pytorch(
-    kind: str, budget: int, folder: Path, adapter: Path, make_job: Callable[..., Job]
+    kind: str, changes: dict[str, int], folder: Path, adapter: Path, make_job: Callable[..., Job]
 ) -> None:
     rows = make_rows(folder, 3)
-    settings = SETTINGS.model_copy(update={"minibatch_size": 99, "tokens_per_microbatch": budget})
+    settings = SETTINGS.model_copy(update={"minibatch_size": 99, **changes})
     job = make_job(rows, settings=settings)
     source, base = (folder, None) if kind == "full" else (adapter, folder)
     with launcher_variables():
@@ -80,6 +87,23 @@ def test_gradients_are_those_of_plain_pytorch(
     assert set(found) >= set(expected) and expected
     for name, gradient in expected.items():
         torch.testing.assert_close(found[name], gradient, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_checkpointing_computes_layers_again_without_dropout(
+    checkpointing: bool, folder: Path, make_job: Callable[..., Job]
+) -> None:
+    settings = SETTINGS.model_copy(update={"gradient_checkpointing": checkpointing})
+    job = make_job(make_rows(folder, 2), settings=settings)
+    calls: list[bool] = []
+    with launcher_variables():
+        update = Reinforce(job, TrainingEngine(load_model(folder, None, "float32"), settings))
+        inner = next(
+            item for name, item in update.engine.module.named_modules() if name[-3:] == "mlp"
+        )
+        inner.register_forward_pre_hook(lambda module, *_: calls.append(module.training))
+        update.run()
+    assert len(calls) == (2 if checkpointing else 1) and not any(calls)
 
 
 @pytest.mark.parametrize("stage", [0, 1, 2])
