@@ -1,16 +1,16 @@
-"""HumanEval (MIT), from the installed package `human-eval`: 159 of its 164 problems.
+"""HumanEval (MIT), from the installed package `human-eval`: 157 of its 164 problems.
 
 The asserts of `check` are read, not run: those that compare a call with constant arguments to a
-constant become tests. The examples in the docstring are the public tests. Of the other problems
-three compare only with a function of their own, one has no test beside its example, and in one the
-solution contradicts the example.
+constant become tests. The examples in the prompt are the public tests. Of the other problems three
+compare only with a function of their own, one has no test beside its example, and in three the
+solution contradicts an example.
 """
 
 import ast
-import doctest
 import gzip
 import json
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -20,8 +20,9 @@ from typing import Any
 from envs.code.loaders.drafts import Draft, LeftOut, make_draft
 
 MAX_TESTS = 100
-CONTRADICTORY = ("human_eval/47",)
-"""Whose solution fails an example of the docstring; a test tries them all."""
+CONTRADICTORY = ("human_eval/47", "human_eval/116", "human_eval/130")
+"""Whose solution fails an example of the prompt; a test tries them all."""
+_SEPARATOR = re.compile(r"\s*(?:==|=>|->|\u279e|=|returns|should return|will return)\s*")
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -65,14 +66,37 @@ def read_human_eval(record: Mapping[str, str]) -> Draft | LeftOut:
 
 
 def _examples(prompt: str, name: str) -> Iterator[tuple[Any, Any]]:
-    """(arguments, value) of the docstring's `>>> name(...)`."""
-    for example in doctest.DocTestParser().get_examples(prompt.replace("'''", '"""')):
+    """(arguments, value) of the prompt's examples: `>>> name(...)` with the value on the next
+    line, or `name(...) == value` and the like on one."""
+    lines = [line.strip() for line in prompt.splitlines()]
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        call, rest = _first_call(line, name)
+        given = _SEPARATOR.match(rest)
+        value = rest[given.end() :] if given else following if line.startswith(">>>") else ""
         try:
-            call = ast.parse(example.source.strip(), mode="eval").body
-            value = ast.parse(example.want.split('"""')[0].strip(), mode="eval").body
-            yield _arguments(call, name), _constant(value)
+            parsed_call = ast.parse(call, mode="eval").body
+            parsed_value = ast.parse(value.split("#")[0].strip(" ."), mode="eval").body
+            yield _arguments(parsed_call, name), _constant(parsed_value)
         except (ValueError, SyntaxError):
             continue
+
+
+def _first_call(line: str, name: str) -> tuple[str, str]:
+    """The line's first call of the function up to its own closing bracket, and what follows."""
+    found = re.search(rf"\b{name}\(", line)
+    start = found.start() if found and not line.startswith("def ") else len(line)
+    for end in range(start, len(line)):
+        if line[end] == ")" and _is_expression(line[start : end + 1]):
+            return line[start : end + 1], line[end + 1 :]
+    return "", ""
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _hidden(prompt: str, name: str, pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
