@@ -16,6 +16,7 @@ BUILT_IN: Mapping[str, str] = {
     "maths": "envs.maths.environment:make_maths",
     "code": "envs.code.environment:make_code",
     "plan_path": "envs.plan_path.environment:make_plan_path",
+    "reasoning_gym": "envs.reasoning_gym.environment:make_reasoning_gym",
     "sokoban": "envs.sokoban.environment:make_sokoban",
     "sudoku": "envs.sudoku.environment:make_sudoku",
 }
