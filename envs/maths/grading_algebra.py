@@ -14,6 +14,7 @@ import select
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ CPU_S = 2.0
 """For one comparison; usual ones take 0.01 s."""
 WALL_S = 60.0
 """Beyond it the worker, or the machine, is broken."""
+_SCRIPT = str(Path(__file__).with_name("grading_worker.py"))
 MAX_EXPRESSION = 200
 """Characters."""
 _ALLOWED = re.compile(r"[A-Za-z0-9\s+\-*/^_=<>()\[\]{}|.,!'\\&:]*")
@@ -91,7 +93,8 @@ def _ask(mine: str, theirs: str | None) -> bool:
 class _Worker:
     """One process at a time, asked by one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = (sys.executable, "-s", "-P", _SCRIPT)) -> None:
+        self.command = command
         self.owner = os.getpid()
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
@@ -101,7 +104,7 @@ class _Worker:
         with self.lock:
             for _ in range(2):
                 process = self._running()
-                reply: dict[str, bool] | None = self._exchange(process, question)
+                reply = self._exchange(process, question)
                 if reply is not None:
                     return reply
                 self._close()
@@ -116,47 +119,46 @@ class _Worker:
         if self.process is None or self.process.poll() is not None:
             self._close()
             self.process = subprocess.Popen(
-                [sys.executable, "-s", "-P", str(Path(__file__).with_name("grading_worker.py"))],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env=_environment(), cwd="/",
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, env=_environment(), cwd="/",
             )  # fmt: skip
-            if _read_line(self.process, WALL_S) is None:
+            if self._line(self.process) is None:
                 self._close()
                 raise GraderUnavailable(
                     "the algebra worker does not start; expected math-verify to be installed "
-                    "beside this Python and 2 GiB of memory"
+                    "beside this Python, and 2 GiB of memory"
                 )
         return self.process
 
-    def _exchange(self, process: subprocess.Popen[bytes], question: Any) -> Any | None:
+    def _exchange(
+        self, process: subprocess.Popen[bytes], question: dict[str, Any]
+    ) -> dict[str, bool] | None:
         """The reply, or None if the worker died of the question."""
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
-            line = _read_line(process, WALL_S)
-        except TimeoutError as error:
-            self._close()
-            raise GraderUnavailable(
-                f"the algebra worker gave no answer in {WALL_S:g} s; expected {CPU_S:g} s"
-            ) from error
         except OSError:
             return None
-        return None if line is None else json.loads(line)
+        line = self._line(process)
+        if line is None:
+            return None
+        reply: dict[str, bool] = json.loads(line)
+        return reply
+
+    def _line(self, process: subprocess.Popen[bytes]) -> bytes | None:
+        """One line; None if the process ended. GraderUnavailable if neither happens."""
+        assert process.stdout is not None
+        if not select.select([process.stdout], [], [], WALL_S)[0]:
+            self._close()
+            raise GraderUnavailable(f"the algebra worker said nothing for {WALL_S:g} s")
+        return process.stdout.readline() or None
 
     def _close(self) -> None:
         process, self.process = self.process, None
         if process is not None:
             process.kill()
             process.communicate()
-
-
-def _read_line(process: subprocess.Popen[bytes], limit_s: float) -> bytes | None:
-    """One line; None if the process ended. TimeoutError if neither happens."""
-    assert process.stdout is not None
-    if not select.select([process.stdout], [], [], limit_s)[0]:
-        raise TimeoutError
-    return process.stdout.readline() or None
 
 
 def _environment() -> dict[str, str]:
