@@ -20,6 +20,7 @@ CLUSTER_TOKEN = "/var/run/secrets/kubeflow/pipelines/token"
 """Where Kubeflow puts a pod's token, if the pod is labelled `access-ml-pipeline`."""
 TIMEOUT_S = 30.0
 """Of one call."""
+PAGE = 100
 ENDED = ("SUCCEEDED", "SKIPPED", "FAILED", "CANCELED")
 
 
@@ -163,7 +164,7 @@ class Api:
         while True:
             listed = self._call(
                 self._runs.run_service_list_runs,
-                filter=_named(name), page_size=100, page_token=page, **self._namespace(),
+                filter=_named(name), page_size=PAGE, page_token=page, **self._namespace(),
             )  # fmt: skip
             found += [_run(item) for item in listed.runs or []]
             page = listed.next_page_token
