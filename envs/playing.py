@@ -6,7 +6,7 @@ is the environment's outcome.
 
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from envs.base import (
@@ -46,6 +46,8 @@ class Table:
     rng: Random
     """Of the demonstrations."""
     ask: Ask = input
+    shown: list[str] = field(default_factory=list)
+    """The last picture."""
 
 
 def play(table: Table, task: Task, num_turns: int) -> Status:
@@ -110,10 +112,9 @@ def _write(table: Table, state: State, role: str, turn: int) -> str:
     by_person = role in table.people
     if table.prompts or by_person and not isinstance(table.env, Pictures):
         print(f"\n--- turn {turn}, {role} reads\n{_prompt(table.env, state, role)}")
-    elif by_person or not table.people:
-        print(f"\n--- turn {turn}, {role}\n{_picture(table.env, state)}")
     else:
         print(f"\n--- turn {turn}, {role}")
+        _show(table, state, by_person or not table.people)
     return _typed(table, state, role) if by_person else _demonstrated(table, state, role)
 
 
@@ -172,8 +173,16 @@ def _picture(env: Environment, state: State) -> str:
 
 def _show_end(table: Table, state: State, sentence: str) -> None:
     if not table.prompts and isinstance(table.env, Pictures):
-        print(f"\n{_picture(table.env, state)}")
+        _show(table, state, True, "\n")
     print(f"\n{sentence}")
+
+
+def _show(table: Table, state: State, wanted: bool, before: str = "") -> None:
+    """The picture, unless it is the one that was shown last."""
+    picture = _picture(table.env, state)
+    if wanted and picture not in table.shown:
+        table.shown[:] = [picture]
+        print(before + picture)
 
 
 def _told(rewards: Rewards) -> str:

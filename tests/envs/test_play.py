@@ -56,7 +56,9 @@ def test_a_person_plays_the_last_role_and_sees_the_picture(capsys):
 def test_in_parallel_order_everybody_writes_from_the_start_of_the_turn(capsys):
     env = Picturesque(order=Order.PARALLEL)
     _, out = played(env, "1", "2", people=("A", "B"), turns=1, capsys=capsys)
-    assert "--- turn 0, B\npicture of []\nB> 2\n--- A writes\n1\n--- team" in out
+    assert (
+        "--- turn 0, A\npicture of []\nA> 1\n\n--- turn 0, B\nB> 2\n--- A writes\n1\n--- t" in out
+    )
     assert out.endswith("picture of ['A1', 'B2']\n\nout_of_turns after 1 turns\n")
 
 
@@ -104,7 +106,7 @@ def test_an_answer_that_could_not_be_judged_ends_the_episode(capsys):
     status, out = played(env, "1", capsys=capsys)
     assert status is Status.ERROR
     assert "could not be judged" in out
-    assert out.endswith("picture of ['A6']\n\nerror in turn 0\n")
+    assert out.endswith("leave it out\n\nerror in turn 0\n"), "nothing has changed"
 
 
 def test_what_the_terminal_cannot_show_becomes_question_marks(capsys):
