@@ -94,8 +94,8 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.program == "-":
         run = Run(sys.stdin.read())
     else:
-        stdin = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
-        run = Run(Path(chosen.program).read_text(), stdin)
+        text = Path(chosen.program).read_text()
+        run = Run(text, "" if sys.stdin.isatty() else sys.stdin.read())
     result = open_sandbox(options).run(run)
     sys.stdout.write(result.stdout)
     sys.stderr.write(result.stderr + "\n" * bool(result.stderr))

@@ -79,7 +79,8 @@ def examine(lane: socket.socket, options: SandboxOptions, folder: str) -> Guaran
     result = classify(evidence, options)
     if result.outcome is not Outcome.OK:
         raise SandboxUnavailable(
-            f"the sandbox's probe ended with {result.outcome}: {result.stderr.strip()[-600:]}"
+            f"the sandbox's probe ended with {result.outcome}: "
+            f"{' '.join(result.stderr.split())[-400:]}"
         )
     found: dict[str, list[str]] = json.loads(result.stdout)
     layers = tuple(evidence.told[0].decode().split()[1:])

@@ -111,7 +111,8 @@ class Sandbox:
                 found.refuse_unless(self.options.accept_missing)
             return server, found
         except (OSError, SandboxUnavailable) as error:
-            raise SandboxUnavailable(f"{error} {server.close()[-600:]}".strip()) from error
+            said = server.close().splitlines()[-1:]
+            raise SandboxUnavailable(" ".join([str(error), *said])) from error
 
     def _drop(self, server: Server) -> None:
         """The server died; the next run starts another."""

@@ -10,6 +10,7 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,20 +21,41 @@ GRADE = "wrong\n"
 
 
 class Host:
-    """Targets of one attack; a context manager."""
+    """Targets of one attack after the other; a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        self.secret = secrets.token_hex(16)
-        self.folder = folder
-        self.secret_file, self.grade_file = folder / "secret", folder / "grade"
-        self.secret_file.write_text(self.secret)
-        self.grade_file.write_text(GRADE)
-        self.grade_file.chmod(0o640)
-        os.utime(self.grade_file, (1, 1))
+        self._parent = folder
         self._stack = ExitStack()
         self.listeners: dict[str, socket.socket] = {}
 
     def __enter__(self) -> "Host":
+        self.secret = secrets.token_hex(16)
+        self.folder = Path(tempfile.mkdtemp(dir=self._parent))
+        self.secret_file, self.grade_file = self.folder / "secret", self.folder / "grade"
+        self.secret_file.write_text(self.secret)
+        self.grade_file.write_text(GRADE)
+        self.grade_file.chmod(0o640)
+        os.utime(self.grade_file, (1, 1))
+        self._listen()
+        self.victim = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"],
+            env={"SECRET": self.secret},
+        )
+        while not Path(f"/proc/{self.victim.pid}/environ").read_bytes():
+            time.sleep(0.001)  # it has not become that program yet
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.victim.kill()
+        self.victim.wait()
+        self._stack.close()
+
+    def renew(self) -> None:
+        """Targets as good as new, after an attack that got through."""
+        self.__exit__()
+        self.__enter__()
+
+    def _listen(self) -> None:
         name = f"rolewise-{secrets.token_hex(8)}"
         kinds = {
             "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
@@ -48,18 +70,6 @@ class Host:
             if style == socket.SOCK_STREAM:
                 listener.listen()
             self.listeners[kind] = listener
-        self.victim = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
-            env={"SECRET": self.secret},
-        )
-        while not Path(f"/proc/{self.victim.pid}/environ").read_bytes():
-            time.sleep(0.001)  # it has not become that program yet
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.victim.kill()
-        self.victim.wait()
-        self._stack.close()
 
     def targets(self) -> str:
         """What an attacker is told, as JSON: everything but the secret."""

@@ -1,6 +1,4 @@
-"""Become a kernel or a container that denies a layer, for real, and run a command in it.
-
-    python -m tests.envs.sandbox.pretend landlock,pod COMMAND ...
+"""Run a command on a kernel or in a container that denies a layer, for real.
 
 `landlock`, `seccomp`: these system calls do not exist. `pod`: no capabilities, no new privileges,
 and the calls that a container engine's default profile denies. Nothing is mocked: a seccomp filter
@@ -9,11 +7,14 @@ answers, and is inherited by the command.
 
 import errno
 import os
+import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from envs.sandbox.inside import kernel, numbers, seccomp
 
+ROOT = Path(__file__).parents[3]
 ABSENT = {"landlock": ((444, 444), (445, 445), (446, 446)), "seccomp": ((317, 277),)}
 """Numbers on x86_64 and aarch64."""
 DENIED_IN_PODS = {
@@ -27,9 +28,17 @@ DENIED_IN_PODS = {
 PR_CAPBSET_DROP = 24
 
 
-def main() -> None:
-    """Restrict this process, then become the command."""
-    wanted, column = sys.argv[1].split(","), numbers.COLUMN[os.uname().machine]
+def pretend(world: str, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `python COMMAND`. `world`: some of `landlock`, `seccomp`, `pod`, by commas."""
+    return subprocess.run(
+        [sys.executable, *command], input=stdin, capture_output=True, text=True, cwd=ROOT,
+        timeout=120, preexec_fn=lambda: deny(world.split(",")),
+    )  # fmt: skip
+
+
+def deny(wanted: Sequence[str]) -> None:
+    """Restrict this process and all it becomes."""
+    column = numbers.COLUMN[os.uname().machine]
     code: seccomp.Code = [(seccomp.LOAD, 0, 0, 0)]
     for layer in set(wanted) & set(ABSENT):
         code += answer([row[column] for row in ABSENT[layer]], errno.ENOSYS)
@@ -44,14 +53,9 @@ def main() -> None:
         kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     seccomp.install(seccomp.pack([*code, *seccomp.PERMIT]))
-    os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 
 
 def answer(calls: Iterable[int], number: int) -> seccomp.Code:
     """This error for these calls."""
     body = [(seccomp.RETURN, 0, 0, seccomp.ERRNO | number)]
     return [instruction for call in calls for instruction in seccomp._when(call, body)]
-
-
-if __name__ == "__main__":
-    main()
