@@ -66,6 +66,11 @@ class Evidence:
     reply: tuple[int, int, float, float] | None = None
     """Wait status, why the lane killed it, CPU and wall seconds; None if the lane failed."""
 
+    @classmethod
+    def of_failure(cls, reason: str) -> "Evidence":
+        """The run was not even handed over."""
+        return cls(Stream(0), Stream(0), b"", [reason.encode()])
+
     @property
     def overflow(self) -> bool:
         """More output than allowed."""
@@ -185,11 +190,9 @@ def classify(evidence: Evidence, options: SandboxOptions) -> Result:
 
 
 def _outcome(evidence: Evidence, options: SandboxOptions) -> tuple[Outcome, str]:
-    if evidence.reply is None:
-        return Outcome.SANDBOX_ERROR, "sandbox: the fork server ended or did not answer"
-    if not evidence.ready:
-        said = evidence.told[0].decode("utf-8", "replace") if evidence.told else "nothing"
-        return Outcome.SANDBOX_ERROR, f"sandbox: the run was not begun; it said: {said}"
+    if evidence.reply is None or not evidence.ready:
+        fault = "" if evidence.ready or not evidence.told else evidence.told[0].decode()
+        return Outcome.SANDBOX_ERROR, f"sandbox: {fault or 'the fork server is gone'}"
     status, killed, cpu_s, _ = evidence.reply
     if evidence.overflow:
         return Outcome.OUTPUT_LIMIT, f"more than {options.output_kib} KiB on stdout or stderr"

@@ -30,6 +30,7 @@ NEEDS = {
     "kernel": ("seccomp",),
 }
 """Guarantee -> the layers without which it is not believed, whatever the attacks found."""
+MOST_OF_A_SOCKETS_PATH = 100
 UNTRIED = "attacks that the probe does not try"
 
 
@@ -93,18 +94,21 @@ def examine(lane: socket.socket, options: SandboxOptions, folder: str) -> Guaran
 
 def _targets(stack: ExitStack, options: SandboxOptions, folder: Path) -> dict[str, object]:
     """Something real to attack: a file and three listening sockets."""
-    canary, unix = folder / "canary", folder / "listener"
+    canary, unix = folder / "canary", str(folder / "listener")
     canary.write_text("not for programs")
+    stack.callback(canary.unlink)
     abstract = f"\0rolewise-sandbox-{os.getpid()}-{id(stack)}"
+    if len(unix) > MOST_OF_A_SOCKETS_PATH:
+        unix = f"{abstract}-2"
+    else:
+        stack.callback(os.unlink, unix)
     tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-    for address in (str(unix), abstract):
+    for address in (unix, abstract):
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(address)
         listener.listen()
-    for path in (canary, unix):
-        stack.callback(path.unlink, missing_ok=True)
     return {
-        "canary": str(canary), "unix": str(unix), "abstract": abstract,
+        "canary": str(canary), "unix": unix, "abstract": abstract,
         "port": tcp.getsockname()[1], "memory": options.memory_mib * 2**20,
         "cpu": cpu_backstop(options.cpu_s),
     }  # fmt: skip

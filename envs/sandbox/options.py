@@ -28,9 +28,9 @@ def _known(names: tuple[str, ...]) -> tuple[str, ...]:
 class SandboxOptions(Options):
     """Frozen and hashable: equal options share one fork server."""
 
-    cpu_s: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 2.0
+    cpu_s: Annotated[float, Field(ge=0.1, le=3600, allow_inf_nan=False)] = 2.0
     """CPU seconds of all threads together."""
-    wall_s: Annotated[float, Field(gt=0, le=36000, allow_inf_nan=False)] = 10.0
+    wall_s: Annotated[float, Field(ge=0.1, le=36000, allow_inf_nan=False)] = 10.0
     memory_mib: Annotated[int, Field(ge=64, le=2**20)] = 512
     """Address space: libraries and thread stacks count too."""
     output_kib: Annotated[int, Field(ge=1, le=2**20)] = 64

@@ -6,18 +6,17 @@ refuses to start where a guarantee is missing that the options do not accept.
 
 import atexit
 import os
+import socket
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from envs.sandbox.attempt import attempt, classify
+from envs.sandbox.attempt import Evidence, attempt, classify
 from envs.sandbox.guarantees import Guarantees, SandboxUnavailable, examine
 from envs.sandbox.inside.lane import LAYERS
 from envs.sandbox.options import SandboxOptions
-from envs.sandbox.results import Outcome, Result, Run
+from envs.sandbox.results import Result, Run
 from envs.sandbox.server import Server
-
-LOST = Result(Outcome.SANDBOX_ERROR, "", "[sandbox: the fork server is gone]", 0.0, 0.0)
 
 _opened: dict[SandboxOptions, "Sandbox"] = {}
 _opening = threading.Lock()
@@ -59,18 +58,16 @@ class Sandbox:
         SandboxUnavailable if this machine lacks a guarantee that the options do not accept.
         """
         server, found = self._start()
+        lane = None
         try:
             lane = server.take()
-        except OSError:
-            self._drop(server)
-            return LOST
-        evidence = attempt(lane, run, self.options, frozenset(LAYERS) - set(found.layers))
-        if evidence.reply is not None:
+            evidence = attempt(lane, run, self.options, frozenset(LAYERS) - set(found.layers))
+        except OSError as error:  # no descriptors left, or a server that is gone
+            evidence = Evidence.of_failure(str(error))
+        if lane and evidence.reply:
             server.give_back(lane)
         else:
-            lane.close()
-            if not server.running:
-                self._drop(server)
+            self._lose(server, lane)
         return classify(evidence, self.options)
 
     def run_many(self, runs: Sequence[Run], workers: int | None = None) -> list[Result]:
@@ -114,12 +111,16 @@ class Sandbox:
             said = server.close().splitlines()[-1:]
             raise SandboxUnavailable(" ".join([str(error), *said])) from error
 
-    def _drop(self, server: Server) -> None:
-        """The server died; the next run starts another."""
+    def _lose(self, server: Server, lane: socket.socket | None) -> None:
+        """A lane failed; if its server did, the next run starts another."""
+        if lane:
+            lane.close()
         with self._lock:
-            if self._started and self._started[0] is server:
+            ours = self._started and self._started[0] is server and not server.running
+            if ours:
                 self._started = None
-        server.close()
+        if ours:
+            server.close()
 
 
 def _close_all() -> None:

@@ -68,10 +68,16 @@ class Server:
     def give_back(self, lane: socket.socket) -> None:
         """For the next run."""
         self._idle.append(lane)
+        if self._control.fileno() < 0:  # closed in the meantime
+            self._let_go()
 
     @property
     def running(self) -> bool:
-        """False once it has died."""
+        """False once it has died; one that is dying is waited for."""
+        try:
+            self._control.send(b"?")
+        except OSError:
+            return False
         return self.process.poll() is None
 
     def close(self) -> str:

@@ -114,7 +114,7 @@ def _watch(child: int, requests: socket.socket, jail: Jail, scratch: str, starte
             tick = TICK_S if pidfd is not None else TICK_WITHOUT_PIDFD_S
             ready = [descriptor for descriptor, _ in poll.poll(max(0.0, min(tick, left)) * 1000)]
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                return Killed.NOT
+                return Killed.FILES if _too_much_in(scratch) else Killed.NOT
             if requests.fileno() in ready:
                 requests.recv(1)
                 return Killed.ASKED
@@ -145,6 +145,10 @@ def _over_limit(child: int, cpu_s: float, scratch: str) -> Killed:
                 return Killed.THREADS
     except OSError:  # it has just ended, or /proc is masked
         pass
+    return Killed.FILES if _too_much_in(scratch) else Killed.NOT
+
+
+def _too_much_in(scratch: str) -> bool:
     blocks = 0
     for number, entry in enumerate(os.scandir(scratch)):
         try:
@@ -152,8 +156,8 @@ def _over_limit(child: int, cpu_s: float, scratch: str) -> Killed:
         except OSError:  # it has just been removed
             continue
         if number >= MOST_FILES or 512 * blocks > MOST_FILE_BYTES:
-            return Killed.FILES
-    return Killed.NOT
+            return True
+    return False
 
 
 def _kill_group(child: int) -> None:

@@ -65,6 +65,8 @@ def _accept(control: socket.socket, settings: Settings) -> list[int]:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return lanes
+        if not descriptors:  # are we here
+            continue
         folder = os.path.join(settings.folder, str(len(lanes)))
         lane = os.fork()
         if lane == 0:

@@ -42,6 +42,8 @@ print(os.read(os.open(T["secret"][1:], os.O_RDONLY, dir_fd=root), 100).decode())
 """),
     Cheat("read another process's environment", "filesystem",
           "print(open(f\"/proc/{T['victim']}/environ\").read())"),
+    Cheat("read another process's open files", "filesystem",
+          "print(open(f\"/proc/{T['victim']}/fd/0\").read())"),
     Cheat("read the environment of the process itself", "filesystem",
           "print('ESCAPED', len(open('/proc/self/environ').read()))"),
     Cheat("map the memory of the process itself", "filesystem",

@@ -37,10 +37,13 @@ class Host:
         self.grade_file.chmod(0o640)
         os.utime(self.grade_file, (1, 1))
         self._listen()
+        memory = self._stack.enter_context(os.fdopen(os.memfd_create("secret"), "w+"))
+        memory.write(self.secret)
+        memory.flush()
         self.victim = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"],
-            env={"SECRET": self.secret},
-        )
+            env={"SECRET": self.secret}, stdin=memory,
+        )  # fmt: skip
         while not Path(f"/proc/{self.victim.pid}/environ").read_bytes():
             time.sleep(0.001)  # it has not become that program yet
         return self

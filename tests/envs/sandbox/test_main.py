@@ -49,7 +49,7 @@ def test_a_program_from_stdin(
     ("arguments", "said"),
     [
         (["/nothing/such.py"], "error: [Errno 2] No such file or directory: '/nothing/such.py'"),
-        (["x.py", "--cpu", "-1"], "error: sandbox option cpu_s: Input should be greater than 0"),
+        (["x.py", "--cpu", "-1"], "error: sandbox option cpu_s: Input should be greater than"),
         (["x.py", "--accept", "walls"], "error: sandbox option accept_missing: 'walls' is no gua"),
     ],
 )

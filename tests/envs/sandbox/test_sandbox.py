@@ -1,6 +1,7 @@
 """What an honest program gets, how ends are told apart, and what runs share: nothing."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -47,6 +48,8 @@ HONEST = {
     "no input": ("import sys; print(repr(sys.stdin.read()))", "", "''"),
     "lines": ("import sys; print([line.strip() for line in sys.stdin])", "a\nb\n", "['a', 'b']"),
     "raw input": ("import os; print(os.read(0, 99))", "a", "b'a'"),
+    "input by its usual name": ("print(open('/dev/stdin').read())", "a", "a"),
+    "input by its number": ("print(open(0).read())", "a", "a"),
     "a file of its own": ("open('a', 'w').write('x'); print(open('a').read())", "", "x"),
     "a class": ("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nprint(A(1))",
                 "", "A(x=1)"),
@@ -221,6 +224,34 @@ def test_a_dead_server_is_nobodys_wrong_answer() -> None:
         sandbox.close()
 
 
+def test_no_descriptors_left_is_nobodys_wrong_answer(sandbox: Sandbox) -> None:
+    sandbox.run(Run("pass"))
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest, usual[1]))
+    try:
+        hoard = fill_descriptors()
+        result = sandbox.run(Run("print(1)"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+        for descriptor in hoard:
+            os.close(descriptor)
+    assert (result.outcome, result.stderr) == (
+        Outcome.SANDBOX_ERROR, "[sandbox: [Errno 24] Too many open files]",
+    )  # fmt: skip
+    assert sandbox.run(Run("print(1)")).outcome is Outcome.OK
+
+
+def fill_descriptors() -> list[int]:
+    """All that are free."""
+    hoard = []
+    while True:
+        try:
+            hoard.append(os.dup(0))
+        except OSError:
+            return hoard
+
+
 OWNER = """
 import sys
 from envs.sandbox import Run, SandboxOptions, open_sandbox
@@ -270,7 +301,7 @@ def test_equal_options_share_a_sandbox_and_nothing_starts_early() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"cpu_s": 0}, "sandbox option cpu_s: Input should be greater than 0, got 0"),
+        ({"cpu_s": 0}, "sandbox option cpu_s: Input should be greater than or equal to 0.1, got 0"),
         ({"cpu_s": float("nan")}, "sandbox option cpu_s: Input should be a finite number"),
         ({"memory_mib": 8}, "memory_mib: Input should be greater than or equal to 64, got 8"),
         ({"accept_missing": ["walls"]}, "'walls' is no guarantee; expected some of ['cpu', "),
