@@ -74,8 +74,9 @@ class SokobanOptions(Options):
     verify: Literal["solve", "rules"] = "solve"
     """solve: every level of a file is tried by the solver. rules: only the format is checked, and
     that every box could get to a goal if it were alone."""
-    solver_limit: Annotated[int, Field(ge=100)] = 20_000
-    """Positions that the solver looks at. A level of a file that is still undecided is taken."""
+    solver_limit: Annotated[int, Field(ge=100)] = 2_000
+    """Positions that the solver looks at. A level of a file that is still undecided is taken; a
+    generated one is not."""
     roles: Literal["team", "planner"] = "team"
     """team: tool, then planner. planner: a single agent without a tool."""
     action_language: Language = "moves"

@@ -58,29 +58,33 @@ class PushDistances(NamedTuple):
 def push_distances(room: Room) -> PushDistances:
     """The room's tables."""
     free = room.board.full & ~room.walls
-    steps = tuple(_steps(free, room.height * room.width, room.width, goal)
-                  for goal in members(room.goals))  # fmt: skip
-    nearest = tuple(map(min, zip(*steps, strict=True))) if len(steps) > 1 else steps[0]
-    live = sum(1 << cell for cell, pushes in enumerate(nearest) if pushes < FAR)
-    span = max(pushes for row in steps for pushes in row if pushes < FAR)
-    return PushDistances(steps, nearest, live, max(1, span))
+    live, span, rows = 0, 1, list[tuple[int, ...]]()
+    for goal in members(room.goals):
+        layers = _layers(free, room.width, goal)
+        span = max(span, len(layers) - 1)
+        steps = [FAR] * (room.height * room.width)
+        for distance, layer in enumerate(layers):
+            live |= layer
+            for cell in members(layer):
+                steps[cell] = distance
+        rows.append(tuple(steps))
+    nearest = tuple(map(min, zip(*rows, strict=True))) if len(rows) > 1 else rows[0]
+    return PushDistances(tuple(rows), nearest, live, span)
 
 
-def _steps(free: CellSet, size: int, width: int, goal: Cell) -> tuple[int, ...]:
-    """Breadth-first from the goal against the pushes: the player needs the cell behind the box."""
-    steps = [FAR] * size
+def _layers(free: CellSet, width: int, goal: Cell) -> list[CellSet]:
+    """Layer d: the cells that are d pushes from the goal; the player needs the cell behind."""
     sides = [(shift, free << shift & free, free >> shift & free) for shift in (1, width)]
-    layer, unseen, distance = 1 << goal, free & ~(1 << goal), 0
+    layer, unseen = 1 << goal, free
+    layers = []
     while layer:
-        for cell in members(layer):
-            steps[cell] = distance
+        layers.append(layer)
+        unseen &= ~layer
         near = 0
         for shift, after, before in sides:
             near |= (layer >> shift & after) | (layer << shift & before)
         layer = near & unseen
-        unseen ^= layer
-        distance += 1
-    return tuple(steps)
+    return layers
 
 
 def remaining(room: Room, boxes: CellSet) -> int:

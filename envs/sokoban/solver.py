@@ -75,13 +75,16 @@ class _Search:
     def _push_all(self, key: _Key, cost: int, layers: list[CellSet]) -> None:
         boxes, width = key[0], self.level.room.width
         free = self.free & ~boxes
+        sides = [(shift, boxes & free >> shift, boxes & free << shift) for shift in (1, width)]
         done = 0
         for steps, known in enumerate(layers):
             layer, done = known & ~done, known
             price = cost + (steps + 1 if self.count_moves else 1)
-            for shift in (1, width):
-                self._push(key, price, boxes & layer << shift & free >> shift, shift)
-                self._push(key, price, boxes & layer >> shift & free << shift, -shift)
+            for shift, forward, back in sides:
+                if forward & layer << shift:
+                    self._push(key, price, forward & layer << shift, shift)
+                if back & layer >> shift:
+                    self._push(key, price, back & layer >> shift, -shift)
 
     def _push(self, key: _Key, price: int, pushed: CellSet, shift: int) -> None:
         """Push each of these boxes by one cell."""

@@ -241,14 +241,14 @@ def replay(text):
 @pytest.mark.skipif(not CAVES.is_dir(), reason="cavepacker-data is not installed")
 def test_the_levels_of_cavepacker_data_load_and_their_solutions_replay():
     decided = 0
-    for file in sorted(CAVES.glob("microban01_00*.sok")):
+    for file in sorted(CAVES.glob("microban01_00[0-3]*.sok")):
         (found,) = read_text(file.read_text(), file.name)
         moves = replay(file.with_suffix(".sol").read_text())
         assert walk(found.level, moves, "moves").word is Word.OK
         try:
-            fewest = solve(found.level, "moves", 3_000)
+            fewest = solve(found.level, "moves", 1_000)
         except Undecided:
             continue
         assert len(fewest.cells) <= len(moves)
         decided += 1
-    assert decided > 50
+    assert decided > 25
