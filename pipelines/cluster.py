@@ -46,11 +46,10 @@ class ClusterRunner:
 
     def __call__(self, pipeline: str, iteration: int, arguments: Mapping[str, Any]) -> None:
         """Run a pipeline to its end. StepFailed if it fails, RunStopped if somebody stopped it."""
-        run = self.begin(pipeline, iteration, arguments)
         try:
-            run = self._wait(run)
+            run = self._wait(self.begin(pipeline, iteration, arguments))
         except KeyboardInterrupt:
-            self._interrupted(run)
+            self._interrupted(pipeline, iteration, arguments)
             raise
         self._judge(run, pipeline, iteration)
 
@@ -133,20 +132,23 @@ class ClusterRunner:
         latest = latest_iteration(store, self.run)
         return latest is not None and latest >= iteration
 
-    def _interrupted(self, run: Run) -> None:
-        """Say what becomes of the run, or end it."""
-        link = self.api.link(run.id)
-        if not self.terminate:
-            self.display.say(
-                f"{run.name} goes on on the cluster: {link}; the same command waits for it again, "
-                "the UI can terminate it"
-            )
-            return
+    def _interrupted(self, pipeline: str, iteration: int, arguments: Mapping[str, Any]) -> None:
+        """Say what becomes of the active run, or end it. It is looked up: the interrupt may have
+        come between the submission and its answer."""
+        name = run_label(self.run, pipeline, iteration)
         try:
-            self.api.terminate(run.id)
-            self.display.say(f"{run.name}: terminated: {link}")
+            for run in self._same(name, {"run": self.run, **arguments}):
+                link = self.api.link(run.id)
+                if self.terminate:
+                    self.api.terminate(run.id)
+                    self.display.say(f"{name}: terminated: {link}")
+                else:
+                    self.display.say(
+                        f"{name} goes on on the cluster: {link}; the same command waits for it "
+                        "again, the UI can terminate it"
+                    )
         except ApiError as error:
-            self.display.say(f"{run.name} could not be terminated and may go on: {link}: {error}")
+            self.display.say(f"{name} may go on on the cluster: {error}")
 
     def _patiently(self, call: Callable[[], Run]) -> Run:
         """Repeat a call while the API does not answer, for `patience_s`."""

@@ -4,27 +4,15 @@ The step submits one run per iteration, as `python -m pipelines submit --wait` d
 stopped and started again. Its component is the only one outside components/: it drives pipelines.
 """
 
-import json
-import signal
-import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kfp import dsl
 
-from components.config import ExperimentConfig, parse_config
-from components.errors import ConfigError, RolewiseError
+from components.config import ExperimentConfig
 from components.images import DRIVER
-from components.storage import open_store
-from pipelines.api import Api, find_access
 from pipelines.booking import book, runtime_of
-from pipelines.cluster import ClusterRunner
-from pipelines.display import Display
-from pipelines.driver import Options, run_name
-from pipelines.driver import train as drive
 from pipelines.iteration import pipeline_name
-from pipelines.profile import Profile, parse_profile
+from pipelines.profile import Profile
 
 
 @dsl.component(base_image=DRIVER, install_kfp_package=False)
@@ -54,10 +42,11 @@ def train(
         endpoint: Address of the API; empty: the cluster's own.
         html: The report of the training run.
     """
-    from pipelines.training import train_in_cluster as main
+    from pipelines.driving import drive_in_child as main
 
     place = {"experiment": experiment, "namespace": namespace, "endpoint": endpoint}
-    main(config, profile, run, iterations, retries, terminate_on_stop, place, html.path)
+    typed = {"iterations": iterations, "retries": retries, "terminate_on_stop": terminate_on_stop}
+    main({"config": config, "profile": profile, "run": run, **typed, **place}, html.path)
 
 
 def training_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
@@ -99,69 +88,3 @@ def training_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
         book(task, profile.settings("train", runtime_of(train)))
 
     return pipeline
-
-
-def train_in_cluster(
-    config: str,
-    profile: str,
-    run: str,
-    iterations: int,
-    retries: int,
-    terminate: bool,
-    place: dict[str, str],
-    report: str,
-) -> None:
-    """Drive a run to its end from the parameters of the pipeline; write its HTML report.
-
-    Any error prints one line that begins with `error:` and rises.
-    """
-    signal.signal(signal.SIGTERM, _interrupt)  # what a pod gets when its run is terminated
-    try:
-        chosen = _chosen(config, iterations, retries)
-        name = run_name(chosen, run or None)
-        with TemporaryDirectory() as folder:
-            start = ClusterRunner(
-                chosen, name, _profile(profile), _connect(place),
-                place["experiment"] or chosen.name, Display(sys.stdout, iterations),
-                folder=Path(folder), terminate=terminate,
-            )  # fmt: skip
-            drive(chosen, Options(name, retries=retries), start.display, start)
-        _write_report(chosen, name, report)
-    except RolewiseError as error:
-        text = str(error).removeprefix("error: ")
-        print(f"error: train (run {run or 'unnamed'}, iteration all): {text}", file=sys.stderr)
-        raise
-
-
-def _chosen(config: str, iterations: int, retries: int) -> ExperimentConfig:
-    """The configuration with the parameters that were typed. ConfigError names a wrong one."""
-    for name, value, least in (("iterations", iterations, 1), ("retries", retries, 0)):
-        if not isinstance(value, int) or value < least:
-            raise ConfigError(f"{name} is {value!r}: expected a whole number, {least} or more")
-    return parse_config(config).model_copy(update={"iterations": iterations})
-
-
-def _profile(text: str) -> Profile:
-    content = json.loads(text)
-    return parse_profile(content.pop("name"), content)
-
-
-def _connect(place: dict[str, str]) -> Api:
-    access = find_access(place["endpoint"] or None, namespace=place["namespace"] or None)
-    if access is None:
-        raise ConfigError("endpoint is empty, and this is no pod: give the address of the API")
-    api = Api(access)
-    api.check()
-    return api
-
-
-def _write_report(config: ExperimentConfig, run: str, path: str) -> None:
-    from components.reporting.html import html_report
-    from components.reporting.summary import collect
-
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(html_report(collect(open_store(config.storage), config, run)))
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt

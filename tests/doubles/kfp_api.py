@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import psutil
 import yaml
 
 from tests.doubles.kfp_checks import Refused, checked_spec
 
 JSON = dict[str, Any]
+GRACE_S = 10.0
 
 
 @dataclass
@@ -345,11 +347,15 @@ def locally(folder: Path) -> Execute:
 
 
 def _end_when_stopped(run: Posted, child: "subprocess.Popen[str]") -> None:
-    """What a terminated run's pods meet."""
+    """What a terminated run's pods meet: SIGTERM, seconds to end, SIGKILL."""
     from pipelines.local import end_group
 
     while child.poll() is None:
         if run.stop.wait(0.05):
+            steps = psutil.Process(child.pid).children(recursive=True)
+            for step in steps:
+                step.terminate()
+            psutil.wait_procs(steps, GRACE_S)
             end_group(child)
 
 
