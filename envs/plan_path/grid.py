@@ -12,6 +12,7 @@ from typing import NamedTuple
 Cell = int
 CellSet = int
 DIRECTIONS = "UDLR"
+_MARKS, _BITS = str.maketrans("01", ".#"), str.maketrans(".#", "01")
 
 
 class Board(NamedTuple):
@@ -64,19 +65,17 @@ class Grid:
 
     def rows(self) -> list[str]:
         """One string per row from the top, `.` free and `#` wall."""
-        marks = ["#" if self.walls >> cell & 1 else "." for cell in range(self.height * self.width)]
-        return [
-            "".join(marks[start : start + self.width]) for start in range(0, len(marks), self.width)
-        ]
+        size, width = self.height * self.width, self.width
+        marks = f"{self.walls:0{size}b}"[::-1].translate(_MARKS)
+        return [marks[start : start + width] for start in range(0, size, width)]
 
 
 def parse_rows(rows: list[str]) -> Grid:
     """The inverse of `Grid.rows`. ValueError on ragged rows and other marks."""
-    width = len(rows[0]) if rows else 0
-    if not width or any(len(row) != width or set(row) - {".", "#"} for row in rows):
+    width, marks = len(rows[0]) if rows else 0, "".join(rows)
+    if not width or any(len(row) != width for row in rows) or set(marks) - {".", "#"}:
         raise ValueError(f"rows {rows!r}: expected equally long rows of `.` and `#`")
-    marks = "".join(rows)
-    return Grid(len(rows), width, sum(1 << cell for cell, mark in enumerate(marks) if mark == "#"))
+    return Grid(len(rows), width, int(marks[::-1].translate(_BITS), 2))
 
 
 def members(cells: CellSet) -> Iterator[Cell]:
@@ -102,8 +101,10 @@ def distances(grid: Grid, goal: Cell) -> Distances:
     steps = [-1] * (grid.height * grid.width)
     layers = _layers(grid.height, grid.width, grid.board.full & ~grid.walls, goal, -1)
     for distance, layer in enumerate(layers):
-        for cell in members(layer):
-            steps[cell] = distance
+        while layer:  # as `members`, which is slower by half
+            low = layer & -layer
+            steps[low.bit_length() - 1] = distance
+            layer ^= low
     return Distances(tuple(steps), max(1, len(layers) - 1))
 
 
