@@ -14,8 +14,15 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO
 
-from envs.sandbox.inside.lane import LAYERS, MOST_THREADS, REPLY, Killed
-from envs.sandbox.inside.program import FAULT_STATUS, MEMORY_STATUS, TOKEN_BYTES
+from envs.sandbox.inside.protocol import (
+    FAULT_STATUS,
+    LAYERS,
+    MEMORY_STATUS,
+    MOST_THREADS,
+    REPLY,
+    TOKEN_BYTES,
+    Killed,
+)
 from envs.sandbox.options import SandboxOptions
 from envs.sandbox.results import Outcome, Result, Run
 

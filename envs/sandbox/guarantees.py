@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envs.sandbox.attempt import attempt, classify
-from envs.sandbox.inside.jail import cpu_backstop
-from envs.sandbox.inside.lane import LAYERS
+from envs.sandbox.inside.protocol import LAYERS
+from envs.sandbox.inside.settings import cpu_backstop
 from envs.sandbox.options import GUARANTEES, SandboxOptions
 from envs.sandbox.results import Outcome, Run
 

@@ -6,6 +6,7 @@ refuses to start where a guarantee is missing that the options do not accept.
 
 import atexit
 import os
+import platform
 import socket
 import threading
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from envs.sandbox.attempt import Evidence, attempt, classify
 from envs.sandbox.guarantees import Guarantees, SandboxUnavailable, examine
-from envs.sandbox.inside.lane import LAYERS
+from envs.sandbox.inside.protocol import LAYERS
 from envs.sandbox.options import SandboxOptions
 from envs.sandbox.results import Result, Run
 from envs.sandbox.server import Server
@@ -99,6 +100,10 @@ class Sandbox:
             return self._started
 
     def _launch(self) -> tuple[Server, Guarantees]:
+        if platform.system() != "Linux":
+            raise SandboxUnavailable(
+                f"the sandbox needs Linux, this is {platform.system()}: run in a container or a VM"
+            )
         server = Server(self.options)
         try:
             lane = server.take()

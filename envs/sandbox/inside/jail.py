@@ -1,6 +1,5 @@
 """A forked child locks itself in, for good, before it sees a program. It runs nothing."""
 
-import math
 import os
 import platform
 import resource
@@ -9,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from envs.sandbox.inside import kernel, landlock, seccomp
-from envs.sandbox.inside.settings import Limits
+from envs.sandbox.inside.settings import Limits, cpu_backstop
 
 FILE_BYTES = 16 * 2**20
 """Most bytes of one file in the scratch folder."""
@@ -34,11 +33,6 @@ def make_filter() -> bytes | None:
         return seccomp.assemble(platform.machine())
     except KeyError:
         return None
-
-
-def cpu_backstop(cpu_s: float) -> int:
-    """Whole seconds after which the kernel kills; the lane does so sooner, to the tick."""
-    return math.ceil(cpu_s) + 1
 
 
 def close_all_but(kept: Iterable[int]) -> None:

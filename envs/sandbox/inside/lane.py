@@ -8,38 +8,25 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from enum import IntEnum
 
 from envs.sandbox.inside import kernel
 from envs.sandbox.inside.jail import Jail, close_all_but, lock
 from envs.sandbox.inside.program import forget, run
+from envs.sandbox.inside.protocol import (
+    LAYERS,
+    MOST_THREADS,
+    NOT_BEGUN_STATUS,
+    NUM_DESCRIPTORS,
+    REPLY,
+    Killed,
+)
 
-LAYERS = ("landlock", "seccomp")
-"""Bit i of a request: layer i may be missing."""
-NUM_DESCRIPTORS = 5
-"""Of a request: the program, its input, its two outputs, the token's socket."""
 TICK_S, TICK_WITHOUT_PIDFD_S = 0.05, 0.002
 """How often a run is looked at."""
-MOST_THREADS = 64
 MOST_FILES, MOST_FILE_BYTES = 256, 32 * 2**20
-REPLY = struct.Struct("=iidd")
-"""Wait status, why it was killed, CPU seconds, wall seconds."""
-
-
-class Killed(IntEnum):
-    """Why the lane ended a run."""
-
-    NOT = 0
-    CPU = 1
-    WALL = 2
-    THREADS = 3
-    FILES = 4
-    ASKED = 5
-    """The other side had read enough, or went away."""
 
 
 def serve(requests: socket.socket, jail: Jail, folder: str) -> None:
@@ -97,7 +84,7 @@ def _become_program(
         try:
             os.write(descriptors[-1], f"fault {error}"[:500].encode("utf-8", "replace"))
         finally:
-            os._exit(70)
+            os._exit(NOT_BEGUN_STATUS)
     run(program, end)
 
 

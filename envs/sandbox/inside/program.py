@@ -16,9 +16,9 @@ import traceback
 import types
 from types import TracebackType
 
+from envs.sandbox.inside.protocol import FAULT_STATUS, MEMORY_STATUS, TOKEN_BYTES
+
 NAME = "program.py"
-MEMORY_STATUS, FAULT_STATUS = 86, 1
-TOKEN_BYTES = 32
 
 
 def run(source: int, end: int) -> None:

@@ -1,6 +1,7 @@
 """What the fork server is told at its start. It is readable by every program: nothing secret."""
 
 import json
+import math
 from typing import NamedTuple
 
 
@@ -24,6 +25,11 @@ class Settings(NamedTuple):
     """Where they are found."""
     package_paths: tuple[str, ...] = ()
     """What of these folders programs may read."""
+
+
+def cpu_backstop(cpu_s: float) -> int:
+    """Whole seconds after which the kernel kills; the lane does so sooner, to the tick."""
+    return math.ceil(cpu_s) + 1
 
 
 def encode(settings: Settings) -> str:
