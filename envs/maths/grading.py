@@ -8,13 +8,14 @@ limit of CPU time. README.md has the table of what is accepted. The reference de
 import re
 from functools import lru_cache
 
-from envs.maths.answers import is_value
-from envs.maths.grading_algebra import same_expression
+from envs.maths.answers import extract_boxed, is_value
+from envs.maths.grading_algebra import Unsettled, same_expression
 from envs.maths.grading_forms import Form, Kind, read_form
 from envs.maths.grading_numbers import read_number, same_number
 from envs.maths.grading_text import plain, spaceless, split_top
 from envs.maths.grading_words import bare, is_words, split_unit
 
+__all__ = ["equal", "extract_boxed"]
 MAX_COMPARED = 64
 """Expressions of one answer that are given to the algebra system; beyond, it is not equal."""
 _INFINITY = re.compile(r"[-+]?\s*\\infty")
@@ -28,7 +29,7 @@ def equal(answer: str, reference: str) -> bool:
     """Whether `answer` says the same as `reference`.
 
     Nothing raises but GraderUnavailable (`grading_algebra.py`): the algebra system cannot be run
-    here. An expression that it cannot settle within its limits is not equal.
+    here. An answer with an expression that it cannot settle within its limits is not equal.
     """
     if _INTEGER.fullmatch(answer) and _INTEGER.fullmatch(reference):
         return int(answer) == int(reference)
@@ -37,7 +38,10 @@ def equal(answer: str, reference: str) -> bool:
     mine, theirs = _form(answer), _form(reference)
     if is_infinite(mine.text) or is_infinite(theirs.text):
         return False
-    return _Comparison().same(mine, theirs)
+    try:
+        return _Comparison().same(mine, theirs)
+    except Unsettled:
+        return False
 
 
 @lru_cache(maxsize=16_384)

@@ -2,8 +2,8 @@ r"""One expression against one expression, asked of a worker process.
 
 The worker (`grading_worker.py`) is started at the first question, kept, and ends with this
 process. What is known to be endless (towers of powers, factorials of large numbers) is not asked.
-A worker that is killed by its own limits, twice on one question, has said "not equal": limits
-count CPU time, so that a busy machine changes nothing.
+What meets the worker's limits, or kills it twice, is unsettled; limits count CPU time, so that a
+busy machine changes nothing.
 """
 
 import atexit
@@ -29,7 +29,7 @@ _SCRIPT = str(Path(__file__).with_name("grading_worker.py"))
 MAX_EXPRESSION = 200
 """Characters."""
 _ALLOWED = re.compile(r"[A-Za-z0-9\s+\-*/^_=<>()\[\]{}|.,!'\\&:]*")
-_HUGE = re.compile(r"\^\s*\{?\s*[-+(]*\s*\d{4,}|\d{4,}\s*\)?\s*!|!\s*\)?\s*!|\d{60,}")
+_HUGE = re.compile(r"\^\s*\{?\s*[-+(]*\s*\d{5,}|\d{5,}\s*\)?\s*!|!\s*\)?\s*!|\d{60,}")
 """Exponents and factorials that would be computed digit by digit."""
 _TWO_NUMBERS = re.compile(r"(?<![_\d])\d+\s+\d")
 _TOWER = re.compile(r"\^\s*\{[^{}A-Za-z\\]*\^|\^\s*\{?\w+\}?\s*\^|\^\s*(?:\{[^{}]*!|\w\s*!)")
@@ -45,22 +45,28 @@ emptyset
 _COMMANDS = frozenset(_COMMANDS_LISTED.split())
 
 
+Reply = dict[str, bool | None]
+"""{"equal": yes, no, or None: it could not be settled}"""
+
+
 class GraderUnavailable(Exception):
     """The algebra system cannot be run here; nothing is known about the answer."""
 
 
+class Unsettled(Exception):
+    """The limit of CPU time or memory was met; the whole answer counts as not equal."""
+
+
 def same_expression(mine: str, theirs: str) -> bool:
-    """Whether two expressions are equal. False for what cannot be settled within the limits."""
+    """Whether two expressions are equal; False for what is not asked. Unsettled, GraderUnavailable
+    as above."""
     one, other = latex(mine), latex(theirs)
     if not (askable(one) and askable(other)) or _other_case(one, other):
         return False
-    return _ask(one, other)
-
-
-def is_expression(text: str) -> bool:
-    """Whether the algebra system can read `text` at all."""
-    form = latex(text)
-    return askable(form) and _ask(form, None)
+    verdict = _ask(one, other)
+    if verdict is None:
+        raise Unsettled
+    return verdict
 
 
 def askable(expression: str) -> bool:
@@ -83,11 +89,8 @@ def _other_case(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _ask(mine: str, theirs: str | None) -> bool:
-    question: dict[str, Any] = {"mine": mine, "cpu_s": CPU_S}
-    if theirs is None:
-        return bool(_worker().ask(question)["parsed"])
-    return bool(_worker().ask({**question, "theirs": theirs})["equal"])
+def _ask(mine: str, theirs: str) -> bool | None:
+    return _worker().ask({"mine": mine, "theirs": theirs, "cpu_s": CPU_S})["equal"]
 
 
 class _Worker:
@@ -99,8 +102,8 @@ class _Worker:
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, question: dict[str, Any]) -> dict[str, bool]:
-        """The reply. GraderUnavailable if none can be had."""
+    def ask(self, question: dict[str, Any]) -> Reply:
+        """The reply; unsettled if two workers die. GraderUnavailable if none can be had."""
         with self.lock:
             for _ in range(2):
                 process = self._running()
@@ -108,7 +111,7 @@ class _Worker:
                 if reply is not None:
                     return reply
                 self._close()
-            return {"equal": False, "parsed": False}
+            return {"equal": None}
 
     def close(self) -> None:
         """End the process; the next question starts another."""
@@ -130,9 +133,7 @@ class _Worker:
                 )
         return self.process
 
-    def _exchange(
-        self, process: subprocess.Popen[bytes], question: dict[str, Any]
-    ) -> dict[str, bool] | None:
+    def _exchange(self, process: subprocess.Popen[bytes], question: dict[str, Any]) -> Reply | None:
         """The reply, or None if the worker died of the question."""
         assert process.stdin is not None
         try:
@@ -143,7 +144,7 @@ class _Worker:
         line = self._line(process)
         if line is None:
             return None
-        reply: dict[str, bool] = json.loads(line)
+        reply: Reply = json.loads(line)
         return reply
 
     def _line(self, process: subprocess.Popen[bytes]) -> bytes | None:
@@ -168,14 +169,16 @@ def _environment() -> dict[str, str]:
 
 
 _WORKERS: list[_Worker] = []
+_STARTING = threading.Lock()
 
 
 def _worker() -> _Worker:
     """This process's worker; a forked child has its own."""
-    if not _WORKERS or _WORKERS[-1].owner != os.getpid():
-        _WORKERS[:] = [_Worker()]
-        atexit.register(close)
-    return _WORKERS[-1]
+    with _STARTING:
+        if not _WORKERS or _WORKERS[-1].owner != os.getpid():
+            _WORKERS[:] = [_Worker()]
+            atexit.register(close)
+        return _WORKERS[-1]
 
 
 def close() -> None:

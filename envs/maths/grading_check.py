@@ -4,7 +4,7 @@ import re
 
 from envs.maths.answers import is_value
 from envs.maths.grading import equal, is_definite, is_infinite
-from envs.maths.grading_algebra import askable, same_expression
+from envs.maths.grading_algebra import Unsettled, askable, same_expression
 from envs.maths.grading_forms import Form, Kind, read_form
 from envs.maths.grading_numbers import read_number
 from envs.maths.grading_text import latex, plain
@@ -55,4 +55,7 @@ def _prose(text: str) -> bool:
 def _compares(text: str) -> bool:
     """An expression by the algebra system; a number with a unit by its number."""
     value = split_unit(text)[0]
-    return bool(read_number(value)) or same_expression(text, text)
+    try:
+        return bool(read_number(value)) or same_expression(text, text)
+    except Unsettled:
+        return False

@@ -20,6 +20,7 @@ _REPLACED = (
     (re.compile(r"\\(left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle)(?![A-Za-z])\.?"), ""),
     (re.compile(r"(?<=\d)(\{,\}|,?\\[,!]|,\\ )(?=\d{3}(?!\d))"), ""),
     (re.compile(r"\\[,;:! ]|~|\\q?quad(?![a-z])"), " "),
+    (re.compile(r"\\boxed\s*(?=\{)"), ""),
     (re.compile(r"\\[dtc]frac(?![a-z])"), r"\\frac"),
     (re.compile(r"\\lbrace(?![a-z])"), r"\\{"),
     (re.compile(r"\\rbrace(?![a-z])"), r"\\}"),

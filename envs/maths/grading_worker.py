@@ -1,12 +1,11 @@
 r"""The computer algebra process: reads one JSON line per question, answers with one.
 
     {"mine": "\\sqrt{12}", "theirs": "2\\sqrt{3}", "cpu_s": 2} -> {"equal": true}
-    {"mine": "\\sqrt{12}"}                                     -> {"parsed": true}
 
 A script of its own, started by `grading_algebra.py`; nothing of it may be imported elsewhere.
 math-verify parses and compares; closed numbers are decided here to 100 digits instead of its 15,
 and what it calls equal must also agree at sample points. Beyond the limit of CPU time the answer
-is that nothing could be settled; if that does not stop it, the kernel ends the process.
+is null; if that does not stop it, the kernel ends the process.
 """
 
 import json
@@ -56,7 +55,7 @@ def main() -> None:
         answers.flush()
 
 
-def _answer(question: dict[str, Any]) -> dict[str, bool]:
+def _answer(question: dict[str, Any]) -> dict[str, bool | None]:
     limit = question["cpu_s"]
     used = resource.getrusage(resource.RUSAGE_SELF)
     total = int(used.ru_utime + used.ru_stime + 2 * limit) + 1
@@ -64,13 +63,13 @@ def _answer(question: dict[str, Any]) -> dict[str, bool]:
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, limit)
         try:
-            if "theirs" not in question:
-                return {"parsed": _read(question["mine"]) is not None}
             return {"equal": _compare(question["mine"], question["theirs"])}
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    except (OutOfTime, Exception):
-        return {"equal": False, "parsed": False}
+    except (OutOfTime, MemoryError):
+        return {"equal": None}
+    except Exception:  # whatever the libraries raise, they cannot read or compare it
+        return {"equal": False}
 
 
 def _stop(*_: object) -> None:

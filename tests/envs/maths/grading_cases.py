@@ -5,6 +5,7 @@ r"""Pairs of answer and reference, by what they show. `EQUAL` must grade right, 
 
 EQUAL = {
     "golden": [
+        (r"\boxed{204}", "204"), (r"\boxed{\frac{3}{4}}", "0.75"),
         ("204", "204"), (r"\frac{3}{4}", "0.75"), ("x=5", "5"), ("1,000", "1000"), (r"50\%", "0.5"),
         ("50%", "0.5"), ("3/4", "0.75"),
     ],
@@ -122,6 +123,7 @@ DIFFERENT = {
     "never": [
         ("nan", "nan"), ("NaN", "5"), ("inf", "inf"), ("-inf", "-inf"), ("Infinity", "Infinity"),
         (r"\infty", r"\infty"), (r"-\infty", r"-\infty"), ("None", "None"), ("", ""), (" ", "5"),
+        (r"\boxed{}", r"\boxed{}"),
         ("", "5"), ("?", "?"), ("error", "error"), ("undefined", "undefined"), ("5", ""),
         ("x = nan", "x = nan"), ("(nan, 1)", "(nan, 1)"), (r"\{nan\}", r"\{nan\}"), ("$", "$"),
         ("ValueError: invalid literal 204", "204"), ("ZeroDivisionError: division by zero", "0"),
@@ -195,7 +197,8 @@ ALGEBRA_EQUAL = [
     ("x**2+2*x+1", "(x+1)^2"), ("n(n-3)/2", r"\frac{n(n-3)}{2}"), ("C(10, 5)", "252"),
     (r"\binom{10}{5}", "252"), ("10!", "3628800"), (r"\frac{\pi}{4}", "0.785398"),
     (r"\sqrt{3+2\sqrt{2}}", r"1+\sqrt{2}"), (r"\log_2 8", "3"), (r"e^{i\pi}", "-1"),
-    (r"1\pm\sqrt{2}", r"1-\sqrt2, 1+\sqrt2"), ("2^(n-1)", r"\frac{2^{n}}{2}"),
+    (r"1\pm\sqrt{2}", r"1-\sqrt2, 1+\sqrt2"),
+    ("2^(n-1)", r"\frac{2^{n}}{2}"), ("2^{2024}-1", "-1+2^{2024}"),
     ("(a+b)/2", "a/2 + b/2"), (r"(\sqrt{4}, 3)", "(2, 3)"), (r"\{\sqrt{9}, 1\}", r"\{1, 3\}"),
     (r"[0, \sqrt{4}]", "[0, 2]"), ("3 + 4", "7"), ("2 \\cdot 3", "6"), ("x = \\sqrt{16}", "4"),
     ("2/3 + 1/3", "1"), (r"\frac{2}{\frac{4}{3}}", "1.5"),
