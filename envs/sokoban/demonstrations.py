@@ -7,7 +7,7 @@ from envs.sokoban.example_program import printing, searching
 from envs.sokoban.options import SokobanOptions, word_limit
 from envs.sokoban.prompts import answer
 from envs.sokoban.room import Level
-from envs.sokoban.solver import Undecided, solve
+from envs.sokoban.solver import Objective, Undecided, solve
 from envs.sokoban.state import SokobanState
 from envs.sokoban.walk import as_words
 
@@ -54,7 +54,7 @@ def _ways(level: Level) -> list[tuple[Cell, Cell]]:
     """Box and goal of each box that a solution moves, in the order in which they are last moved;
     a box that another one has to wait for may make such a program fail."""
     boxes, player, origin = level.boxes, level.player, dict[Cell, Cell]()
-    for cell in _solution(level):
+    for cell in _solution(level, "pushes"):
         if boxes >> cell & 1:
             beyond = 2 * cell - player
             boxes ^= 1 << cell | 1 << beyond
@@ -79,7 +79,7 @@ def _decision(options: SokobanOptions, state: SokobanState, rng: Random) -> list
 def _route(options: SokobanOptions, level: Level, rng: Random) -> list[str]:
     """A role that has to find the way itself."""
     shares, kind = options.demonstrations, rng.random()
-    words = as_words(level, _solution(level), options.action_language) or _step(options, level, rng)
+    words = _solved(options, level) or _step(options, level, rng)
     if kind < shares.shortest:
         return words
     if kind < shares.shortest + shares.start:
@@ -117,10 +117,16 @@ def _around(level: Level, cell: Cell) -> list[Cell]:
     return [near for near in table.neighbours[cell] if not table.ring >> near & 1] or [cell]
 
 
-def _solution(level: Level) -> tuple[Cell, ...]:
-    """A shortest one; empty if there is none, or it is too hard to find."""
+def _solved(options: SokobanOptions, level: Level) -> list[str]:
+    """A shortest solution in words, of pushes where these are the words."""
+    objective: Objective = "pushes" if options.action_language == "pushes" else "moves"
+    return as_words(level, _solution(level, objective), options.action_language)
+
+
+def _solution(level: Level, objective: Objective) -> tuple[Cell, ...]:
+    """Empty if there is none, or it is too hard to find."""
     try:
-        found = solve(level, "moves", LIMIT)
+        found = solve(level, objective, LIMIT)
     except Undecided:
         return ()
     return found.cells if found else ()

@@ -132,18 +132,16 @@ class Sokoban:
         if self.options.tool == "moves":
             return self._walk(level, text)
         program = parser.read_program(text, level.room, word_limit(self.options, level.room))
-        return nothing(level) if program is None else run_program(program, level)
+        if program is None:
+            return nothing(level)
+        return run_program(program, level, self.options.action_language)
 
     def _act(self, before: SokobanState, text: str) -> StepResult:
         level = before.level
         taken = self._walk(level, text)
         status = _ENDS.get(taken.word, Status.RUNNING)
-        last = None
-        if not self._compact:
-            last = prompts.turn_of(level, taken, self.options.action_language)
-        after = SokobanState(
-            Level(level.room, taken.boxes, taken.end(level.player)), None, last, status
-        )
+        now = Level(level.room, taken.boxes, taken.end(level.player))
+        after = SokobanState(now, None, prompts.turn_of(self.options, level, taken), status)
         return StepResult(after, planner_rewards(self.reward, level, taken), status)
 
     def _walk(self, level: Level, text: str) -> Walk:

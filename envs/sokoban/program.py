@@ -2,10 +2,11 @@
 
     push <box> <goal> [push <box> <goal> ...] [avoid <cell> ...]
 
-For each box in turn it searches the fewest moves that push the box to the goal. It knows where the
-player and the named boxes stand, and the listed cells and the board's outermost ones, which it
-avoids; it knows no other walls and no other boxes: naming them is the tool's job. What it finds is
-walked in the real room until something stops it.
+For each box in turn it searches the shortest way to push the box to the goal: with the fewest
+pushes in the language `pushes`, with the fewest moves otherwise. It knows where the player and the
+named boxes stand, and the listed cells and the board's outermost ones, which it avoids; it knows
+no other walls and no other boxes: naming them is the tool's job. What it finds is walked in the
+real room until something stops it.
 """
 
 from functools import lru_cache
@@ -13,8 +14,8 @@ from typing import NamedTuple
 
 from envs.sokoban.board import Cell, CellSet, board
 from envs.sokoban.room import Level, Room
-from envs.sokoban.solver import Undecided, solve
-from envs.sokoban.walk import Walk, nothing, walk
+from envs.sokoban.solver import Objective, Undecided, solve
+from envs.sokoban.walk import Language, Walk, nothing, walk
 
 LIMIT = 20_000
 """Positions that one search looks at; more than one box has in a room of 30x30."""
@@ -46,20 +47,21 @@ def parse_program(words: list[str], cells: dict[str, Cell]) -> Program | None:
     return Program(tuple(zip(named[:count], named[count : 2 * count], strict=True)), avoid)
 
 
-def run_program(program: Program, level: Level) -> Walk:
+def run_program(program: Program, level: Level, language: Language) -> Walk:
     """Search, then walk.
 
     `error` if a named cell holds no box (after the pushes before it, as planned), or a search
     finds nothing.
     """
     known = {box for box, _ in program.pushes if level.boxes >> box & 1}
+    objective: Objective = "pushes" if language == "pushes" else "moves"
     player, cells = level.player, list[Cell]()
     for box, goal in program.pushes:
         if box not in known or box == goal:
             return nothing(level)
         known.discard(box)
         avoid = program.avoid | sum(1 << other for other in known)
-        steps = _search(level.room.height, level.room.width, avoid, player, box, goal)
+        steps = _search(level.room.height, level.room.width, avoid, player, box, goal, objective)
         if not steps:
             return nothing(level)
         cells += steps
@@ -70,16 +72,22 @@ def run_program(program: Program, level: Level) -> Walk:
 
 @lru_cache(maxsize=65536)
 def _search(
-    height: int, width: int, avoid: CellSet, player: Cell, box: Cell, goal: Cell
+    height: int,
+    width: int,
+    avoid: CellSet,
+    player: Cell,
+    box: Cell,
+    goal: Cell,
+    objective: Objective,
 ) -> tuple[Cell, ...]:
     """The player's cells; empty if there is no way."""
     table = board(height, width)
     walls = avoid | table.ring
     if walls >> player & 1 or walls >> box & 1 or walls >> goal & 1:
         return ()
+    alone = Level(Room(height, width, walls, 1 << goal), 1 << box, player)
     try:
-        found = solve.__wrapped__(Level(Room(height, width, walls, 1 << goal), 1 << box, player),
-                                  "moves", LIMIT)  # fmt: skip
+        found = solve.__wrapped__(alone, objective, LIMIT)
     except Undecided:
         return ()
     return found.cells if found else ()

@@ -1,9 +1,9 @@
 """What the roles read, in two styles, and how an answer is written in each.
 
 paper: instructions for an instruct model. compact: a closed set of words for tiny models, one word
-per cell: `walls b2 d4 goals d5 boxes c3 at b4`, the walls around the room left out; and for the
-planner of a team the tool's result, `route push c3 d3 hit` (`route none error` where there is
-none).
+per cell: `walls b2 d4 goals d5 boxes c3 at b4`, the walls around the room left out; after the first
+turn how the last one ended, `last hit`; and for the planner of a team the tool's result, `route
+push c3 d3 hit` (`route none error` where there is none).
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from envs.sokoban.room import Level, Room
 from envs.sokoban.state import Proposal, SokobanState, Turn, rows_of
 from envs.sokoban.walk import Language, Walk, Word, as_words
 
-KEYWORDS = ("walls", "goals", "boxes", "at", "route", "none", "push", "avoid",
+KEYWORDS = ("walls", "goals", "boxes", "at", "last", "route", "none", "push", "avoid",
             *(word.value for word in Word))  # fmt: skip
 MAX_WORDS = 200
 """Of a walk that a prompt repeats; the rest is counted."""
@@ -40,7 +40,7 @@ room; the planner sees program, output and what came of it.
 _SEARCH = """
 Write one line of this form, and the team's program runs it:
 push <box> <goal> push <box> <goal> ... avoid <cell> <cell> ...
-For each box in turn it searches the fewest moves that push it to the goal. It knows where the \
+For each box in turn it searches the shortest way to push it to the goal. It knows where the \
 player and the named boxes stand and the walls around the board, and no others: list every cell \
 inside with a wall, or with a box that you do not name. For example: push c3 e4 avoid c4 d2
 """
@@ -87,14 +87,16 @@ def lexicon(options: SokobanOptions, height: int, width: int) -> tuple[str, ...]
     return (*KEYWORDS, *moves, *board(height, width).inner)
 
 
-def turn_of(level: Level, walk: Walk, language: Language) -> Turn:
+def turn_of(options: SokobanOptions, level: Level, walk: Walk) -> Turn:
     """A walk from `level` as the next turn's prompts tell it."""
-    return Turn(_told(level, walk, language), walk.word)
+    compact = options.prompt_style == "compact"
+    return Turn("" if compact else _told(level, walk, options.action_language), walk.word)
 
 
 def _compact(options: SokobanOptions, state: SokobanState, role: str) -> str:
     level, names = state.level, state.level.room.board.names
     scene = f"{_scene(level.room)} boxes {_names(level.room, level.boxes)} at {names[level.player]}"
+    scene += f" last {state.last.word.value}" if state.last else ""
     if role == "tool" or options.roles == "planner":
         return scene
     walk = state.proposal.walk if state.proposal else None

@@ -25,7 +25,7 @@ class Turn(NamedTuple):
     """What the planner did in the turn before."""
 
     words: str
-    """The actions that were possible."""
+    """The actions that were possible; empty in compact style."""
     word: Word
     """How it ended."""
 
@@ -39,7 +39,7 @@ class SokobanState:
     proposal: Proposal | None = None
     """None until the tool has acted in this turn."""
     last: Turn | None = None
-    """None in the first turn, and in compact style."""
+    """None in the first turn."""
     status: Status = Status.RUNNING
 
 
