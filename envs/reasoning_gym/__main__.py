@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    print("comparing the entries that two processes make ...", flush=True)
     done = []
     for finding in findings(options.tasks or names):
         done.append(finding)

@@ -5,8 +5,9 @@ answers that are off by one do not, and if no answer keeps its grader busy. A ge
 entries depend on the process needs a pool; how fast it generates is measured, not judged.
 """
 
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -25,7 +26,7 @@ HEAVY = (
 )  # fmt: skip
 """What could keep a careless grader busy."""
 BLIND = ("0", "1", "yes", "[]", "True", "A")
-"""Answers that know nothing of the question: what they earn is no partial credit."""
+"""Answers that know nothing of the question, and nothing of the form of its answer."""
 BLIND_CREDIT = 0.25
 KNOWN = {
     "intermediate_integration": "its grader simplifies the answer, and nothing limits how long",
@@ -44,9 +45,10 @@ class Trial:
     foreign: float
     """Of the pairs of entries with different answers: one's scores 1 on the other."""
     off_by_one: float
-    """On which the reference answer with 1 added to its last number scores 1."""
+    """Of those whose reference answer has a number: with 1 added to it, the answer scores 1."""
     blind: float
-    """Best mean partial score of an answer that knows nothing of the question."""
+    """Best mean partial score of answers that know nothing of the question: constant ones, or the
+    answers of other entries."""
     raises: bool
     """Whether its grader raised on malformed answers, which score 0 here."""
     distinct: float
@@ -99,26 +101,34 @@ def _findings(
     entry_s: float,
 ) -> Trial:
     pairs = [
-        scores[text][other] == 1.0
+        scores[text][other]
         for text, own in zip(texts, references, strict=True)
         for other in references
         if other and own and other != own
     ]
     own = list(zip(texts, references, strict=True))
-    blind = (
-        fmean(score if (score := scores[text][answer]) < 1.0 else 0.0 for text in texts)
-        for answer in BLIND
-    )
+    numbers = [
+        scores[text][damaged(answer)] == 1.0
+        for text, answer in own
+        if answer and re.search(r"(?<![\d.])[0-9]", answer)
+    ]
+    blind = [_partial(scores[text][answer] for text in texts) for answer in BLIND]
     return Trial(
         right=fmean(bool(answer) and scores[text].get(answer or "") == 1.0 for text, answer in own),
         nonsense=fmean(any(scores[text][answer] == 1.0 for answer in NONSENSE) for text in texts),
-        foreign=fmean(pairs) if pairs else 0.0,
-        off_by_one=fmean(scores[text][damaged(answer or "")] == 1.0 for text, answer in own),
-        blind=max(blind),
+        foreign=fmean(score == 1.0 for score in pairs) if pairs else 0.0,
+        off_by_one=fmean(numbers) if numbers else 0.0,
+        blind=max(*blind, _partial(pairs)),
         raises=raises,
         distinct=len({grading.read(text)["question"] for text in texts}) / len(texts),
         entry_s=entry_s,
     )
+
+
+def _partial(scores: Iterable[float]) -> float:
+    """Mean of those below 1, where right answers count as nothing."""
+    partial = [score if score < 1.0 else 0.0 for score in scores]
+    return fmean(partial) if partial else 0.0
 
 
 def _raises(task: str, text: str, answer: str) -> bool:

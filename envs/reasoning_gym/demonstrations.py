@@ -24,10 +24,10 @@ def demonstrate(
 
 
 def damaged(answer: str) -> str:
-    """The answer with 1 added to its last number before any decimal point, or with a letter more
-    where there is no number."""
+    """The answer with 1 added to its last number before any decimal point, or without its first
+    character where there is no number."""
     numbers = list(re.finditer(r"(?<![\d.])[0-9]{1,15}", answer))
     if not numbers:
-        return f"{answer}z"
+        return answer[1:] or "?"
     last = numbers[-1]
     return f"{answer[: last.start()]}{int(last.group()) + 1}{answer[last.end() :]}"

@@ -13,6 +13,7 @@ from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
+from threading import Lock
 from typing import Any
 
 from envs.base import JSON
@@ -22,6 +23,9 @@ OWN = ("seed", "size")
 """Options of every generator that belong to the stream."""
 _COMPOSITE = "composite"
 """Mixes other generators; a mixture here is several benchmarks or runs."""
+DRAW_AT_ONCE = ("acre", "gsm_symbolic", "list_functions")
+"""Use their seed when they are made, not when an entry is asked for."""
+_LOCK = Lock()
 _EVALUATING = (
     "algorithmic.binary_matrix", "algorithmic.spiral_matrix", "algorithmic.string_insertion",
     "games.n_queens",
@@ -71,12 +75,22 @@ def _fault(task: str, config: Mapping[str, JSON], error: Exception) -> str:
 def make_entry(task: str, config: Mapping[str, JSON], seed: int) -> Entry:
     """The generator's first entry under a seed of its own.
 
-    Some generators draw from the global random states: these are set for the call.
+    Some generators draw from the global random states: these are set for the call. Those that load
+    data are loaded once and given the seed.
     """
-    with _global_seeds(seed):
-        dataset = _factory().create_dataset(task, seed=seed, size=1, **_plain(task, config))
+    with _LOCK, _global_seeds(seed):
+        if task in DRAW_AT_ONCE:
+            dataset = _factory().create_dataset(task, seed=seed, size=1, **_plain(task, config))
+        else:
+            dataset = _loaded(task, json.dumps(dict(config), sort_keys=True))
+            dataset.seed = dataset.config.seed = seed
         entry: Entry = dataset[0]
     return entry
+
+
+@lru_cache(maxsize=16)
+def _loaded(task: str, config: str) -> Any:
+    return _factory().create_dataset(task, seed=0, size=1, **_plain(task, json.loads(config)))
 
 
 @lru_cache(maxsize=16)
@@ -86,14 +100,11 @@ def grader(task: str, config: str) -> Any:
     return _factory().create_dataset(task, seed=0, size=1, **_plain(task, json.loads(config)))
 
 
-def _configured(task: str, config: Mapping[str, JSON]) -> Any:
-    """The generator's own configuration object, with types checked and its own rules applied."""
+def _configured(task: str, config: Mapping[str, JSON]) -> None:
+    """Types as the generator's configuration declares them, then its own rules."""
     from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
     cls = _factory().DATASETS[task][1]
-    made = cls(**_plain(task, config))
-    if hasattr(made, "validate"):
-        made.validate()
     try:
         TypeAdapter(cls).validate_python({"seed": 0, "size": 1, **config})
     except PydanticSchemaGenerationError:
@@ -102,7 +113,9 @@ def _configured(task: str, config: Mapping[str, JSON]) -> Any:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"])
         raise ValueError(f"{where}: {fault['msg']}") from error
-    return made
+    made = cls(**_plain(task, config))
+    if hasattr(made, "validate"):
+        made.validate()
 
 
 def _plain(task: str, config: Mapping[str, JSON]) -> dict[str, Any]:

@@ -45,9 +45,10 @@ def test_credit_that_blind_answers_earn_is_not_paid_and_processes_that_differ_ne
     assert not audit.judge(replace(GOOD, blind=0.5), False).pays_partial
 
 
-def test_a_generator_without_an_answer_is_refused(capsys):
+def test_a_generator_without_an_answer_is_refused(capsys, monkeypatch):
+    monkeypatch.setattr(auditing, "_digests", lambda tasks, _: dict.fromkeys(tasks, ""))
     assert main(["boxnet", "gcd"]) == 0
-    rows = capsys.readouterr().out.splitlines()
+    rows = capsys.readouterr().out.splitlines()[1:]
     assert "refused: its own answer scores 1 on 0% of its entries" in rows[0]
     assert rows[1].split()[1:3] == ["gcd", "ok"]
     assert rows[2] == "2 generators, 1 refused"

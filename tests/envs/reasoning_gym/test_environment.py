@@ -10,9 +10,9 @@ VARIANTS = [
     ("chain_sum", "dense", {}),
     ("knights_knaves", "outcome", {}),
     ("knights_knaves", "dense", {"roles": "team"}),
-    ("jugs", "outcome", {"roles": "team"}),
+    ("shortest_path", "outcome", {"roles": "team"}),
     ("spell_backward", "dense", {"roles": "team", "order": "parallel"}),
-    ("game_of_life", "dense", {"config": {"grid_size_x": 5, "grid_size_y": 5}}),
+    ("binary_matrix", "dense", {"config": {"max_n": 4}}),
 ]
 TEXTS = (tag("1"), tag("no"), tag("[[1]]"), RIGHT, f"{tag('5')} {RIGHT}")
 TEAM = {"roles": "team"}

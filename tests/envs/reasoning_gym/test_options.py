@@ -2,6 +2,7 @@
 
 import pytest
 
+from envs.base import Split
 from envs.reasoning_gym import verdicts
 from envs.registry import make_environment
 from tests.envs.reasoning_gym.questions import make_env
@@ -62,7 +63,7 @@ def test_another_version_of_the_package_is_refused(monkeypatch):
 
 def test_config_reaches_the_generator():
     env = make_env("chain_sum", config={"min_terms": 2, "max_terms": 2, "max_digits": 1})
-    for task in env.tasks("train", 0, 0, 5):
+    for task in env.tasks(Split.TRAIN, 0, 0, 5):
         assert task.payload["config"] == {"min_terms": 2, "max_terms": 2, "max_digits": 1}
         assert env.reset(task)
         terms = task.payload["entry"]["question"].split(":")[-1]
