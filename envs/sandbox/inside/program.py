@@ -14,7 +14,9 @@ import sys
 import threading
 import traceback
 import types
+from contextlib import suppress
 from types import TracebackType
+from typing import TextIO
 
 from envs.sandbox.inside.protocol import FAULT_STATUS, MEMORY_STATUS, TOKEN_BYTES
 
@@ -28,8 +30,9 @@ def run(source: int, end: int) -> None:
     try:
         text = _read(source)
         linecache.cache[NAME] = (len(text), None, text.splitlines(True), NAME)
-        exec(compile(text, NAME, "exec"), _fresh_main())
-        finish(end)
+        main = _fresh_main()
+        exec(compile(text, NAME, "exec"), main)
+        finish(end, main)
         status = 0
     except BaseException as error:  # whatever the program raises is its end
         status = _explain(error)
@@ -60,21 +63,29 @@ def _fresh_main() -> dict[str, object]:
     return main.__dict__
 
 
-def _finish(end: int) -> None:
-    """What the interpreter does at its end, then the token."""
+def _finish(end: int, main: dict[str, object]) -> None:
+    """What the interpreter does at its end, in its order; then the token."""
     threading._shutdown()  # type: ignore[attr-defined]  # waits for the program's threads
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.__stdout__):
-        if stream is not None and not stream.closed:
-            stream.flush()
+    _flush(sys.stdout)
+    main.clear()  # files that the program left open are written out
+    gc.collect()
+    _flush(sys.__stdout__)
     os.write(end, os.read(end, TOKEN_BYTES))
+
+
+def _flush(stream: TextIO | None) -> None:
+    """The program may have put anything in its place."""
+    if stream is not None and not getattr(stream, "closed", False):
+        stream.flush()
 
 
 def _explain(error: BaseException) -> int:
     """A traceback without the lines of this module; the status to leave with."""
     memory = isinstance(error, MemoryError)
+    with suppress(BaseException):  # the program may have closed or replaced it
+        _flush(sys.stdout)
     try:
-        sys.stdout.flush()
         if isinstance(error, SystemExit):
             print(f"SystemExit: {error.code!r}: only reaching its last line ends a program well",
                   file=sys.stderr)  # fmt: skip

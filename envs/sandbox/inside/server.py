@@ -9,6 +9,7 @@ import importlib
 import os
 import shutil
 import signal
+import site
 import socket
 import sys
 import traceback
@@ -47,6 +48,7 @@ def main(configuration: str, control: int) -> None:
     sys.dont_write_bytecode = True
     for name in (*PRELOADED, *settings.packages):
         importlib.import_module(name)
+    site.setquit()  # `exit` and `quit`, which no site-packages come with here
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)  # `random` is seeded in every child, after the fork
     gc.collect()

@@ -74,6 +74,13 @@ HONEST = {
                            "", "1"),
     "another stdout": ("import io, sys\nsys.stdout = io.StringIO()\nprint(1)\n"
                        "sys.__stdout__.write(sys.stdout.getvalue())", "", "1"),
+    "a quick reader and a quick writer": (
+        "import io, os, sys\nread = io.BytesIO(os.read(0, os.fstat(0).st_size)).readline\n"
+        "class Out:\n    said = []\n    write = said.append\n"
+        "    def flush(self): os.write(1, ''.join(self.said).encode()); self.said.clear()\n"
+        "sys.stdout = Out()\nprint(int(read()) + int(read()))", "1\n2\n", "3"),
+    "a file that is left open": ("out = open(1, 'w'); out.write('x')", "", "x"),
+    "a last word": ("class A:\n    def __del__(self): print(1)\na = A()", "", "1"),
     "closed stdin": ("import sys; sys.stdin.close(); print(1)", "", "1"),
 }  # fmt: skip
 
@@ -96,6 +103,7 @@ ENDS = {
     "raise KeyboardInterrupt": (Outcome.RUNTIME_ERROR, "KeyboardInterrupt"),
     "import ctypes; ctypes.string_at(0)": (Outcome.RUNTIME_ERROR, "[ended by signal SIGSEGV]"),
     "import sys; sys.exit('why')": (Outcome.RUNTIME_ERROR, "only reaching its last line"),
+    "exit()": (Outcome.RUNTIME_ERROR, "SystemExit: None: only reaching its last line"),
     "import os; os._exit(3)": (Outcome.RUNTIME_ERROR, "before its last line, with exit status 3"),
     "import nothing_such": (Outcome.RUNTIME_ERROR, "No module named 'nothing_such'"),
     "import envs.sandbox": (Outcome.RUNTIME_ERROR, "No module named 'envs'"),
