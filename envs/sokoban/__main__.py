@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from envs.base import Split, Status, Task
+from envs.base import HasLexicon, Split, Status, Task
 from envs.sokoban.demonstrations import best_program
 from envs.sokoban.environment import Sokoban, make_sokoban
 from envs.sokoban.level_sets import load
@@ -23,7 +23,7 @@ from envs.sokoban.walk import as_words
 
 TINY = {
     "num_walls": 3, "min_pushes": 3, "action_language": "pushes", "tool": "search",
-    "prompt_style": "compact",
+    "prompt_style": "compact", "max_words": 12,
 }  # fmt: skip
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "6x6, 1 box": {},
@@ -50,9 +50,11 @@ def main(arguments: Sequence[str]) -> int:
         return text
 
     print(f"perfect tool, copying planner: {_success(env, tasks, _perfect)}")
+    print(f"tool that names no wall, copying planner: {_success(env, tasks, _blind)}")
     print(f"demonstrations: {_success(env, tasks, shown)}")
     longest = [max(column) for column in zip(*lengths, strict=True)]
-    print(f"longest prompt {longest[0]} words, longest answer {longest[1]}")
+    words = len(env.lexicon()) if isinstance(env, HasLexicon) else 0
+    print(f"longest prompt {longest[0]} words, longest answer {longest[1]}, lexicon {words}")
     print(
         "demonstrations of the single agent: "
         f"{_success(alone, tasks, lambda state, role: alone.demonstrate(state, role, rng))}"
@@ -97,6 +99,11 @@ def _perfect(state: SokobanState, role: str) -> str:
         return " ".join(best_program(state.level))
     cells = state.proposal.walk.cells if state.proposal else ()
     return answer(as_words(state.level, cells, "pushes"), compact=True)
+
+
+def _blind(state: SokobanState, role: str) -> str:
+    """The same without a wall."""
+    return _perfect(state, role).partition(" avoid")[0]
 
 
 def _success(env: Sokoban, tasks: Sequence[Task], write: Answer) -> str:
