@@ -13,7 +13,7 @@ from envs.sandbox import Outcome, Run, Sandbox, SandboxOptions, probe
 from tests.benchmarks.harness import Row, row, seconds
 
 TRIVIAL = Run("print('hi')")
-ROUNDS, NUM_SERIAL, NUM_PLAIN, NUM_PARALLEL = 5, 60, 12, 400
+ROUNDS, NUM_SERIAL, NUM_PLAIN, NUM_PARALLEL = 5, 60, 12, 200
 BUSY = """
 import time
 started = time.process_time()
@@ -59,9 +59,10 @@ def parallel(sandbox: Sandbox) -> Row:
             batch = [TRIVIAL] * NUM_PARALLEL
             taken = seconds(lambda: sandbox.run_many(batch, workers))  # noqa: B023
             rates.append(NUM_PARALLEL / taken)
+    goal = 0.6 * cores if cores > 1 else 1.0
     return row(
-        f"sandboxed print('hi'), {cores} cores", max(many), max(one), 0.6 * cores if cores > 1 else 1,
-        "/s", "the same, one at a time", higher_is_better=True,
+        f"sandboxed print('hi'), {cores} cores", max(many), max(one), goal, "/s",
+        "the same, one at a time", higher_is_better=True,
     )  # fmt: skip
 
 

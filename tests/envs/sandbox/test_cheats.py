@@ -8,11 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
 
-from envs.sandbox import Outcome, Result, Run, Sandbox, SandboxOptions, judged, probe
+from envs.sandbox import (
+    GUARANTEES,
+    Outcome,
+    Result,
+    Run,
+    Sandbox,
+    SandboxOptions,
+    judged,
+    probe,
+)
 from tests.envs.sandbox.cheats import ANSWER, FILES, KERNEL, NETWORK, PROCESSES, SIGNALS, Cheat
 from tests.envs.sandbox.cheats_at_grading import ENDS, LIMITS, STATE
 from tests.envs.sandbox.host import Host
@@ -95,3 +105,11 @@ def survivors(sandbox: Sandbox) -> list[psutil.Process]:
     assert sandbox._started
     server = psutil.Process(sandbox._started[0].process.pid)
     return [below for lane in server.children() for below in lane.children(recursive=True)]
+
+
+def test_readme_names_every_cheat() -> None:
+    readme = (Path(__file__).parents[3] / "envs" / "sandbox" / "README.md").read_text()
+    assert [cheat.name for cheat in CHEATS if cheat.name not in readme] == []
+    assert f"0 of {len(CHEATS)} escape" in readme
+    assert f"harmless ({sum(cheat.control for cheat in CHEATS)})" in readme
+    assert [name for name in GUARANTEES if f"| `{name}` |" not in readme] == []
