@@ -6,6 +6,7 @@ pipelines and everything of the UI are left to those two.
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,7 +213,7 @@ class Api:
 def _silence(access: Access, error: Exception) -> str:
     """Why nothing came back, and what to do."""
     reason = " ".join(str(getattr(error, "reason", None) or error).split())
-    reason = reason.rpartition(">: ")[2]  # urllib3 begins with its object's address
+    reason = re.sub(r"^.*?[>)]: ", "", reason)  # urllib3 begins with its object
     fix = "check --endpoint, or `kubectl port-forward -n kubeflow svc/ml-pipeline 8888`"
     if "certificate" in reason:
         fix = "give the cluster's certificate authority by --ca-file"

@@ -1,0 +1,84 @@
+"""The documents' own commands: the workflow's are executed, those of docs/cluster.md are parsed."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from components.config import load_config
+from pipelines.__main__ import _parser
+from tests.doubles.kfp_api import serving
+from tests.pipelines.experiment import IMAGES, POLICY
+from tests.pipelines.on_cluster import Commits
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+ROOT = Path(__file__).parents[2]
+CLUSTER = (ROOT / "docs/cluster.md").read_text()
+WORKFLOW = yaml.safe_load((ROOT / "docs/examples/train.yml").read_text())
+
+
+def commands(program: str) -> list[str]:
+    """The commands of that program in the blocks of docs/cluster.md."""
+    blocks = "\n".join(re.findall(r"```bash\n(.*?)```", CLUSTER, re.DOTALL)).replace("\\\n", " ")
+    return [line for line in blocks.splitlines() if line.startswith(program)]
+
+
+def test_the_documents_commands_have_the_options_they_use() -> None:
+    found = commands("python -m pipelines")
+    assert len(found) == 3
+    for line in found:
+        _parser().parse_args(shlex.split(line)[3:])
+
+
+def test_the_documents_file_names_exist() -> None:
+    names = re.findall(r"`(?:tests/pipelines/)?(test_\w+\.py)`", CLUSTER)
+    assert len(names) >= 7
+    assert [name for name in names if not (ROOT / "tests/pipelines" / name).exists()] == []
+
+
+def test_the_workflow_names_what_it_needs() -> None:
+    job = WORKFLOW["jobs"]["train"]
+    scripts = " ".join(step.get("run", "") for step in job["steps"])
+    used = set(re.findall(r"\$\{?([A-Z_]+)", scripts))
+    assert used <= set(job["env"])
+    assert {"KF_PIPELINES_ENDPOINT", "KF_PIPELINES_TOKEN"} <= set(job["env"])
+
+
+@pytest.mark.full
+def test_the_workflows_commands_train(tmp_path: Path) -> None:
+    folder = tmp_path / "experiments/mine"
+    folder.mkdir(parents=True)
+    content = {
+        "name": "wired", "iterations": 1, "env": {"name": "plan_path"},
+        "policies": {"solo": POLICY}, "roles": {"tool": "solo", "planner": "solo"},
+        "storage": {"uri": "s3://replaced"},
+    }  # fmt: skip
+    (folder / "config.yaml").write_text(yaml.safe_dump(content))
+    (folder / "images.yaml").write_text(yaml.safe_dump(IMAGES))
+    store = f"file://{tmp_path}/store"  # no bucket here, so a profile that takes files
+    config = load_config(folder / "config.yaml", [f"storage.uri={store}"])
+    scripts = [step["run"] for step in WORKFLOW["jobs"]["train"]["steps"] if "run" in step][1:]
+    with serving(Commits(config), token="t") as api:
+        environment = os.environ | {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
+            "PYTHONWARNINGS": "ignore", "EXPERIMENT": "mine", "PROFILE": "cpu", "ITERATIONS": "2",
+            "STORAGE_URI": store, "KF_PIPELINES_ENDPOINT": api.url, "KF_PIPELINES_TOKEN": "t",
+        }  # fmt: skip
+        for script in scripts:
+            done = subprocess.run(
+                ["bash", "-eo", "pipefail", "-c", script],
+                cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+        names = [run.body["display_name"].rpartition("wired-")[2] for run in api.runs]
+    assert [name.partition("-")[2] for name in names] == [
+        "preparation", "iteration-000001", "iteration-000002",
+    ]  # fmt: skip
+    assert (tmp_path / "build/training.yaml").exists() and "promotion: promoted" in done.stdout
+    assert list(tmp_path.glob("build/runs/*/report.html"))
