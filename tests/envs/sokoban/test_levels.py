@@ -98,7 +98,7 @@ def test_malformed_levels_are_refused_by_name(text, sentence):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=st.text("#@$.*+ -_;x\n", max_size=200) | st.text(max_size=50))
 def test_any_text_is_read_or_refused(text):
     try:

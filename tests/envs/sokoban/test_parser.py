@@ -92,7 +92,7 @@ def test_names_go_on_after_z():
     assert len(set(board(3, 64).names)) == 3 * 64
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=FUZZ)
 def test_any_text_is_an_outcome(text):
     for style in ("paper", "compact"):

@@ -33,7 +33,7 @@ def total_until_back(env, start, texts):
     return loops
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts=turns, picture=st.sampled_from((GOLDEN, TWO, LINE)), reward=st.sampled_from(
     ("dense", "outcome")))  # fmt: skip
 def test_fault_8_no_loop_earns(texts, picture, reward):
@@ -63,7 +63,7 @@ def test_a_push_to_and_fro_is_a_loop_that_costs():
     assert earned(pushed) + earned(returned) == pytest.approx(0.0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(moves=st.text("UDLR", min_size=1, max_size=12), picture=st.sampled_from((GOLDEN, LINE)))
 def test_fault_8_an_invalid_move_never_pays(moves, picture):
     env, state = begin(picture, num_boxes=picture.count("$"), **ALONE)
@@ -131,7 +131,7 @@ def test_two_boxes_for_one_goal_are_stuck():
     assert remaining(level(TWO).room, both_on_the_right_wall) == -1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(size=st.integers(2, 5), data=st.data())
 def test_the_assignment_is_the_least(size, data):
     from itertools import permutations

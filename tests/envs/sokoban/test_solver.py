@@ -37,7 +37,7 @@ def drawn(options, count):
     return ["\n".join(task.payload["rows"]) for task in tasks]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(moves=st.text("UDLR", max_size=25), picture=st.sampled_from((GOLDEN, TWO, LINE, AROUND)))
 def test_moves_agree_with_a_plain_player(moves, picture):
     taken = walk(level(picture), ["UDLR".index(move) for move in moves], "moves")
@@ -49,7 +49,7 @@ def test_moves_agree_with_a_plain_player(moves, picture):
     assert (taken.word is Word.OK) == ("$" not in "".join(rows))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(moves=st.text("UDLR", min_size=1, max_size=25), picture=st.sampled_from((GOLDEN, TWO)))
 def test_words_of_a_walk_can_be_walked_again(moves, picture):
     start = level(picture)
