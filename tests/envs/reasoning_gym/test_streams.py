@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from envs.base import Split
-from envs.reasoning_gym import streams
+from envs.reasoning_gym import entries, generators, streams, verdicts
 from envs.reasoning_gym.options import ReasoningGymOptions
 from tests.envs.reasoning_gym.questions import make_env
 
@@ -29,7 +29,7 @@ def test_splits_are_disjoint_by_question_whatever_the_seed():
 
 
 def test_white_space_makes_no_new_question():
-    assert streams.entries.digest("what  is\n1?") == streams.entries.digest("what is 1?")
+    assert entries.digest("what  is\n1?") == entries.digest("what is 1?")
 
 
 def test_any_slice_can_be_made_alone():
@@ -89,3 +89,15 @@ def test_streams_are_pinned_and_the_same_in_another_process():
         env={**os.environ, "PYTHONHASHSEED": "7"},
     )  # fmt: skip
     assert other.stdout.strip() == digest()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("task", sorted(verdicts.audited()[1]))
+def test_a_loaded_generator_makes_what_a_new_one_makes(task):
+    for seed in (2**30 + 5, 7):
+        loaded = generators.make_entry(task, {}, seed)
+        generators._loaded.cache_clear()
+        assert entries.dump(generators.make_entry(task, {}, seed)) == entries.dump(loaded)
+        with generators._global_seeds(seed):
+            new = generators._factory().create_dataset(task, seed=seed, size=1)[0]
+        assert (new["question"], new["answer"]) == (loaded["question"], loaded["answer"])
