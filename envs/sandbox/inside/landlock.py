@@ -26,17 +26,19 @@ def abi() -> int:
 
 
 def make_ruleset(
-    files: Iterable[str], listed: Iterable[str], devices: Iterable[str], scratch: str
+    files: Iterable[str], listed: Iterable[str], devices: Iterable[str], scratch: str, version: int
 ) -> int:
-    """A descriptor: `files` readable, folders `listed`, `scratch` for plain files. OSError."""
-    version = abi()
+    """A descriptor: `files` readable, folders `listed`, `scratch` for plain files. OSError.
+
+    `version`: the kernel's, or an older one.
+    """
     handled = RIGHTS[max(known for known in RIGHTS if known <= version)]
     attributes = struct.pack(
         "QQQ", handled, ALL_NETWORK * (version >= NETWORK_ABI), ALL_SCOPES * (version >= SCOPE_ABI)
     )
     size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
     ruleset = kernel.syscall(
-        numbers.LANDLOCK_CREATE, ctypes.create_string_buffer(attributes, size),
+        numbers.LANDLOCK_CREATE, ctypes.create_string_buffer(attributes[:size], size),
         ctypes.c_size_t(size), ctypes.c_uint32(0),
     )  # fmt: skip
     plain = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | REMOVE_FILE | MAKE_REG

@@ -84,7 +84,8 @@ def _become_lane(server: int, requests: int, folder: str, settings: Settings) ->
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == server:
             os.mkdir(folder, 0o700)
-            serve(socket.socket(fileno=requests), _make_jail(folder, settings), folder)
+            jail = _make_jail(folder, settings)
+            serve(socket.socket(fileno=requests), jail, folder)
     except BaseException:  # the reason goes to the server's output, which is read when it fails
         traceback.print_exc()
     finally:
@@ -95,7 +96,8 @@ def _make_jail(folder: str, settings: Settings) -> Jail:
     files = [*readable.standard_library(), *readable.shared_libraries(), *settings.package_paths]
     library = [os.path.dirname(os.__file__)]
     try:
-        ruleset = landlock.make_ruleset(files, library, readable.DEVICES, folder)
+        version = landlock.abi()
+        ruleset = landlock.make_ruleset(files, library, readable.DEVICES, folder, version)
     except OSError:  # the layer is missing, and named by `guarantees.py`
         ruleset = None
     return Jail(settings.limits, ruleset, make_filter())
