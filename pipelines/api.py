@@ -22,6 +22,7 @@ CLUSTER_TOKEN = "/var/run/secrets/kubeflow/pipelines/token"
 TIMEOUT_S = 30.0
 """Of one call."""
 PAGE = 100
+STOPPED = {"CANCELING", "CANCELED"}
 ENDED = ("SUCCEEDED", "SKIPPED", "FAILED", "CANCELED")
 
 
@@ -69,6 +70,8 @@ class Run:
     spec: dict[str, Any]
     """The posted PipelineSpec; empty for a run of an uploaded version."""
     tasks: list[Task]
+    stopped: bool
+    """Whether somebody asked for its end; such a run may end as FAILED too."""
 
     @property
     def ended(self) -> bool:
@@ -270,6 +273,7 @@ def _run(answer: Any) -> Run:
         dict((answer.runtime_config and answer.runtime_config.parameters) or {}),
         dict(posted.get("pipeline_spec", posted)),
         [Task(str(t.display_name), str(t.state or ""), _error(t)) for t in details or []],
+        bool({answer.state, *(item.state for item in answer.state_history or [])} & STOPPED),
     )  # fmt: skip
 
 

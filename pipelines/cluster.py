@@ -7,7 +7,7 @@ still active is looked for and adopted, so a driver that was killed never starts
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,21 +98,22 @@ class ClusterRunner:
     def _wait(self, run: Run) -> Run:
         """Until the run has ended; its tasks are shown as they start."""
         seen: set[str] = set()
-        began, run_id = time.monotonic(), run.id
+        began, run_id, stopped = time.monotonic(), run.id, False
         while True:
             run = self._patiently(lambda: self.api.get(run_id))
+            stopped = stopped or run.stopped
             for task in run.tasks:
                 if task.state == "RUNNING" and task.name not in seen:
                     seen.add(task.name)
                     self.display.step_started(task.name)
             if run.ended:
-                return run
+                return replace(run, stopped=stopped)
             time.sleep(min(self.poll_s, 0.2 + 0.1 * (time.monotonic() - began)))
 
     def _judge(self, run: Run, pipeline: str, iteration: int) -> None:
         """Nothing, if the run did what it was for."""
         link = self.api.link(run.id)
-        if run.state == "CANCELED":
+        if run.stopped and run.state != "SUCCEEDED":
             raise RunStopped(
                 f"error: {run.name}: was terminated on the cluster ({link}); "
                 "the same command submits it again"

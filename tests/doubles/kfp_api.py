@@ -90,6 +90,8 @@ class KfpApi:
     """Whether every call is answered by 503."""
     lose_next: bool = False
     """Whether the next created run's answer is lost on its way."""
+    stopped_state: str = "CANCELED"
+    """Of a terminated run in the end; some versions say FAILED."""
     url: str = ""
     experiments: list[JSON] = field(default_factory=list)
     pipelines: list[JSON] = field(default_factory=list)
@@ -169,7 +171,7 @@ class KfpApi:
         except Exception as error:  # shown as a failed run, as a cluster would
             fault = f"{type(error).__name__}: {error}"
         if run.stop.is_set():
-            run.moves("CANCELED")
+            run.moves(self.stopped_state)
         else:
             run.moves("FAILED" if fault else "SUCCEEDED", fault or "")
 

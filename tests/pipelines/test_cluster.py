@@ -60,8 +60,12 @@ def test_a_failed_run_is_repeated_as_often_as_asked(
         assert names(place.api).count("b-iteration-000001") == 3
 
 
-def test_a_terminated_run_is_not_repeated(config: ExperimentConfig, tmp_path: Path) -> None:
-    with cluster(config, tmp_path, Commits(config, hold="preparation")) as place:
+@pytest.mark.parametrize("state", ["CANCELED", "FAILED"])
+def test_a_terminated_run_is_not_repeated(
+    config: ExperimentConfig, tmp_path: Path, state: str
+) -> None:
+    execute = Commits(config, hold="preparation")
+    with cluster(config, tmp_path, execute, stopped_state=state) as place:
         Thread(target=terminate_first, args=(place.api,)).start()
         with pytest.raises(RunStopped, match="terminated on the cluster .*submits it again"):
             drive(place, retries=5)

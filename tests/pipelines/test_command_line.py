@@ -100,7 +100,8 @@ def test_help_teaches_without_loading_kfp(verb: str) -> None:
         "import sys\nfrom pipelines.__main__ import main\n"
         f"try:\n    main({[verb, '--help'] if verb else ['--help']!r})\n"
         "except SystemExit as end:\n    assert end.code == 0\n"
-        "heavy = {'kfp', 'kfp_server_api', 'torch', 'mlflow', 'boto3', 'pyarrow'} & set(sys.modules)\n"
+        "heavy = {'kfp', 'kfp_server_api', 'torch', 'mlflow', 'boto3', 'pyarrow'}\n"
+        "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
