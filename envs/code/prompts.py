@@ -49,7 +49,8 @@ def observe(
 def _interface(problem: CodeProblem) -> str:
     if problem.entry_point is None:
         rules = (
-            "The program reads its input from standard input and prints its answer, nothing else."
+            "The program reads its input from standard input and prints its answer, nothing else. "
+            "It must run to its end: leaving early, as with exit(), counts as an error."
         )
     else:
         rules = (

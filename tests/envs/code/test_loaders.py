@@ -14,7 +14,9 @@ from envs.code.loaders.codeio import records as codeio_records
 from envs.code.loaders.drafts import Draft, LeftOut
 from envs.code.loaders.human_eval import CONTRADICTORY, load_human_eval, read_human_eval, records
 from envs.code.loaders.live_code_bench import private_tests, read_live_code_bench
+from envs.code.problem import CodeProblem
 from envs.code.verification import verified
+from envs.problems import load_problems
 from envs.sandbox import SandboxOptions, open_sandbox
 from tests.envs.code.records import apps_call, apps_stdin, code_contests, live_code_bench
 
@@ -152,6 +154,13 @@ def test_a_problem_whose_solutions_fail_is_left_out():
     record["solutions"] = '["print(1)", "print(2)"]'
     (left_out,) = verified([read_apps(record, Split.TRAIN, 4)], SANDBOX)
     assert left_out == LeftOut("apps/train/100", "none of 2 solutions passes its tests")
+
+
+def test_the_example_files_solutions_pass():
+    rows = load_problems("envs/code/example.jsonl", CodeProblem).by_key.values()
+    drafts = [Draft(row, (row.solution,)) for row in rows]
+    assert list(verified(drafts, SANDBOX)) == list(rows)
+    assert {row.split for row in rows} == set(Split)
 
 
 @pytest.mark.full
