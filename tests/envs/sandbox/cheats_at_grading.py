@@ -91,15 +91,13 @@ time.sleep(0.5)
 print("ESCAPED")
 """, control=False, outcome=Outcome.OUTPUT_LIMIT),
     Cheat("deep recursion into a crash", None, """
-import ctypes, sys
+import sys
 sys.setrecursionlimit(10**9)
 print(42, flush=True)
-def deeper(value): return deeper([value])
-class Nested:
-    def __repr__(self): return repr(self)
-try: deeper(0)
-finally: ctypes.string_at(0)
-""", control=False),
+left, right = [], []
+for _ in range(10**6): left, right = [left], [right]
+left == right
+""", control=False, outcome=Outcome.RUNTIME_ERROR),
     Cheat("more input than memory", None, "import sys; print(len(sys.stdin.read()))",
           control=False, outcome=Outcome.MEMORY, stdin="x" * (3 * 10**8)),
     Cheat("input that nobody reads", None, "print('not read')", control=False,

@@ -1,8 +1,8 @@
 """Run a command on a kernel or in a container that denies a layer, for real.
 
-`landlock`, `seccomp`: these system calls do not exist. `pod`: no capabilities, no new privileges,
-and the calls that a container engine's default profile denies. Nothing is mocked: a seccomp filter
-answers, and is inherited by the command.
+`landlock`, `seccomp`, `pidfd`: these system calls do not exist. `pod`: no capabilities, no new
+privileges, and the calls that a container engine's default profile denies. Nothing is mocked: a
+seccomp filter answers, and is inherited by the command.
 """
 
 import errno
@@ -15,7 +15,11 @@ from pathlib import Path
 from envs.sandbox.inside import kernel, numbers, seccomp
 
 ROOT = Path(__file__).parents[3]
-ABSENT = {"landlock": ((444, 444), (445, 445), (446, 446)), "seccomp": ((317, 277),)}
+ABSENT = {
+    "landlock": ((444, 444), (445, 445), (446, 446)),
+    "seccomp": ((317, 277),),
+    "pidfd": ((434, 434),),
+}
 """Numbers on x86_64 and aarch64."""
 DENIED_IN_PODS = {
     "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
@@ -29,7 +33,7 @@ PR_CAPBSET_DROP = 24
 
 
 def pretend(world: str, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `python COMMAND`. `world`: some of `landlock`, `seccomp`, `pod`, by commas."""
+    """Run `python COMMAND`. `world`: some of `landlock`, `seccomp`, `pidfd`, `pod`, by commas."""
     return subprocess.run(
         [sys.executable, *command], input=stdin, capture_output=True, text=True, cwd=ROOT,
         timeout=120, preexec_fn=lambda: deny(world.split(",")),

@@ -23,7 +23,7 @@ def program(tmp_path: Path, text: str) -> str:
 
 @BOTH_LAYERS
 def test_everything_holds_in_a_pod() -> None:
-    done = pretend("pod", "-m", "envs.sandbox")
+    done = pretend("pod,pidfd", "-m", "envs.sandbox")
     assert (done.returncode, done.stdout.count("holds"), done.stderr) == (0, len(GUARANTEES), "")
 
 
