@@ -95,7 +95,7 @@ import sys
 sys.setrecursionlimit(10**9)
 print(42, flush=True)
 left, right = [], []
-for _ in range(10**6): left, right = [left], [right]
+for _ in range(4 * 10**5): left, right = [left], [right]
 left == right
 """, control=False, outcome=Outcome.RUNTIME_ERROR),
     Cheat("more input than memory", None, "import sys; print(len(sys.stdin.read()))",
