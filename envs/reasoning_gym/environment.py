@@ -50,7 +50,10 @@ class ReasoningGym:
         self._pays_partial = verdict(options.task).pays_partial
 
     def tasks(self, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
-        """Tasks start .. start + count - 1 of the stream; ValueError beyond a pool's end."""
+        """Tasks start .. start + count - 1 of the stream.
+
+        Fewer where a pool's validation or test split ends; ValueError beyond.
+        """
         return [
             Task(
                 f"{self.name}/{self.options.task}/{split.value}/{seed}/{index}",
@@ -62,7 +65,7 @@ class ReasoningGym:
                     "entry": json.loads(streams.draw(self.options, split, seed, index)),
                 },
             )
-            for index in range(start, start + count)
+            for index in streams.indices(self.options, split, start, count)
         ]
 
     def reset(self, task: Task) -> GymState:

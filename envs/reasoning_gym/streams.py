@@ -3,7 +3,8 @@
 Entry `draw` of index i of a stream has a seed derived from task, configuration, stream and i, so
 any slice can be made alone. The digest of its question decides the split that may hold it: an index
 draws until it meets one of its own split whose grading can be trusted. A pool's entries are split
-by the same digest and put into an order by the stream's seed; none comes twice.
+by the same digest and put into an order by the stream's seed. Its train stream goes on with a new
+order after the last; the others end there.
 """
 
 import json
@@ -24,13 +25,25 @@ NONSENSE = ("?!", "no answer", "0 0")
 
 
 def draw(options: ReasoningGymOptions, split: Split, seed: int, index: int) -> str:
-    """The entry as canonical JSON. ValueError beyond a pool's end, or if none is found."""
+    """The entry as canonical JSON. ValueError beyond the end of a pool's validation or test
+    split, or if none is found."""
     if index < 0:
         raise ValueError(f"reasoning_gym task {index} of {split.value}: expected 0 or more")
     if options.pool is not None:
         return _pooled(options, split, seed, index)
     config = canonical(options.config)
     return _generated(options.task, config, split, seed, index)
+
+
+def indices(options: ReasoningGymOptions, split: Split, start: int, count: int) -> range:
+    """Those of start .. start + count - 1 that the stream has: fewer where a pool's validation or
+    test split ends, and ValueError beyond."""
+    if options.pool is None or split is Split.TRAIN or start < 0:
+        return range(start, start + count)
+    size = len(_of_split(options, split))
+    if start >= size:
+        raise ValueError(_beyond(options, split, start, size))
+    return range(start, min(start + count, size))
 
 
 def canonical(config: Mapping[str, JSON]) -> str:
@@ -69,12 +82,17 @@ def trustworthy(task: str, config: str, entry: str) -> bool:
 
 def _pooled(options: ReasoningGymOptions, split: Split, seed: int, index: int) -> str:
     found = _of_split(options, split)
-    if index >= len(found):
-        raise ValueError(
-            f"reasoning_gym task {index} of {split.value}: the pool {options.pool} has "
-            f"{len(found)} tasks in this split; expected a smaller index or a larger pool"
-        )
-    return found[permute(index, len(found), f"reasoning_gym/{seed}")]
+    epoch, place = divmod(index, len(found)) if found else (1, 0)
+    if not found or (epoch and split is not Split.TRAIN):
+        raise ValueError(_beyond(options, split, index, len(found)))
+    return found[permute(place, len(found), f"reasoning_gym/{seed}/{epoch}")]
+
+
+def _beyond(options: ReasoningGymOptions, split: Split, index: int, size: int) -> str:
+    return (
+        f"reasoning_gym task {index} of {split.value}: the pool {options.pool} has {size} tasks in "
+        "this split; expected a smaller index or a larger pool"
+    )
 
 
 @lru_cache(maxsize=16)

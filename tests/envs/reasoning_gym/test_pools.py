@@ -23,17 +23,22 @@ def pool(tmp_path_factory):
 def test_a_pool_is_a_finite_set_of_different_questions(pool):
     env = make_env("gcd", pool=str(pool))
     found = []
-    for split in Split:
-        with pytest.raises(ValueError, match=r"has [0-9]+ tasks in this split") as caught:
-            env.tasks(split, 0, 0, 1000)
-        count = int(str(caught.value).split(" has ")[1].split()[0])
-        tasks = env.tasks(split, 0, 0, count)
+    for split in (Split.VALIDATION, Split.TEST):
+        tasks = env.tasks(split, 0, 0, 1000)
         assert env.tasks(split, 0, 3, 2) == tasks[3:5]
-        assert {str(task.payload) for task in env.tasks(split, 1, 0, count)} == {
-            str(task.payload) for task in tasks
-        }
-        found += [task.payload["entry"]["question"] for task in tasks]
-    assert len(found) == len(set(found)) == 150
+        assert questions(env.tasks(split, 1, 0, 1000)) != questions(tasks)
+        assert set(questions(env.tasks(split, 1, 0, 1000))) == set(questions(tasks))
+        with pytest.raises(ValueError, match=rf"has {len(tasks)} tasks in this split; expected"):
+            env.tasks(split, 0, len(tasks), 1)
+        found += questions(tasks)
+    size = 150 - len(found)
+    first, second = (questions(env.tasks(Split.TRAIN, 0, start, size)) for start in (0, size))
+    assert first != second and set(first) == set(second)
+    assert len({*found, *first}) == 150
+
+
+def questions(tasks):
+    return [task.payload["entry"]["question"] for task in tasks]
 
 
 def test_the_contract_holds(pool):

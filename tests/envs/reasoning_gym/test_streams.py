@@ -92,6 +92,7 @@ def test_streams_are_pinned_and_the_same_in_another_process():
 
 
 @pytest.mark.full
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files left open
 @pytest.mark.parametrize("task", sorted(verdicts.audited()[1]))
 def test_a_loaded_generator_makes_what_a_new_one_makes(task):
     for seed in (2**30 + 5, 7):
