@@ -22,6 +22,8 @@ from pipelines.runner import RUNS, RunStopped, StepFailed
 
 POLL_S = 5.0
 """At most, between two looks at a run; young runs are looked at more often."""
+SLOW_START_S = 600.0
+"""After which a run without a started task is worth a word."""
 PATIENCE_S = 900.0
 """How long an API that stopped answering is waited for."""
 
@@ -41,6 +43,7 @@ class ClusterRunner:
     terminate: bool = False
     """Whether an interrupted wait ends the run on the cluster too."""
     poll_s: float = POLL_S
+    slow_start_s: float = SLOW_START_S
     patience_s: float = PATIENCE_S
     _packages: dict[str, Path] = field(default_factory=dict)
 
@@ -102,13 +105,24 @@ class ClusterRunner:
         while True:
             run = self._patiently(lambda: self.api.get(run_id))
             stopped = stopped or run.stopped
-            for task in run.tasks:
-                if task.state == "RUNNING" and task.name not in seen:
-                    seen.add(task.name)
-                    self.display.step_started(task.name)
+            self._show(run, seen)
             if run.ended:
                 return replace(run, stopped=stopped)
-            time.sleep(min(self.poll_s, 0.2 + 0.1 * (time.monotonic() - began)))
+            waited_s = time.monotonic() - began
+            if not seen and waited_s > self.slow_start_s:
+                self.display.notice(
+                    f"{run.name}: no task has started for {duration(self.slow_start_s)}; are there "
+                    f"nodes, quota and images for the profile? {self.api.link(run_id)}"
+                )
+            time.sleep(min(self.poll_s, 0.2 + 0.1 * waited_s))
+
+    def _show(self, run: Run, seen: set[str]) -> None:
+        """The tasks that started since the last look, without Kubeflow's own."""
+        for task in run.tasks:
+            own = task.name in ("root", "executor") or task.name.endswith("-driver")
+            if task.state == "RUNNING" and task.name not in seen and not own:
+                seen.add(task.name)
+                self.display.step_started(task.name)
 
     def _judge(self, run: Run, pipeline: str, iteration: int) -> None:
         """Nothing, if the run did what it was for."""

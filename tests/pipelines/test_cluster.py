@@ -14,7 +14,7 @@ from pipelines.api import ApiUnavailable
 from pipelines.cluster import does_same, run_label
 from pipelines.driver import Options, train
 from pipelines.runner import RunStopped, StepFailed
-from tests.doubles.kfp_api import KfpApi
+from tests.doubles.kfp_api import KfpApi, Posted
 from tests.pipelines.experiment import make_config
 from tests.pipelines.on_cluster import Commits, Place, cluster
 
@@ -150,6 +150,19 @@ def test_an_api_that_rests_is_waited_for(config: ExperimentConfig, tmp_path: Pat
         threading.Timer(0.3, lambda: setattr(place.api, "down", False)).start()
         execute.release.set()
         place.runner(patience_s=10.0)(*FIRST)
+
+
+def test_a_run_without_nodes_is_told(config: ExperimentConfig, tmp_path: Path) -> None:
+    def never_starts(run: Posted) -> str:
+        run.starts("root-driver")
+        run.stop.wait(0.5)
+        return "no node"
+
+    with cluster(config, tmp_path, never_starts) as place:
+        with pytest.raises(StepFailed, match="no node"):
+            place.runner(slow_start_s=0.1)(*FIRST)
+        words = "no task has started for 0 s; are there nodes, quota and images for the profile?"
+        assert place.text.count(words) == 1
 
 
 @pytest.mark.parametrize("terminate", [False, True])

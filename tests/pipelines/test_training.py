@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.api import Access, Api
 from pipelines.compiling import compile
+from pipelines.training import train
 from tests.doubles.kfp_api import Execute, KfpApi, Posted, locally, serving
 from tests.pipelines.experiment import make_config
 from tests.pipelines.on_cluster import Commits
@@ -68,6 +69,12 @@ def test_it_can_be_stopped_and_started_again(stage: Stage, tmp_path: Path) -> No
     assert experiments[stage.of(2)[0].body["experiment_id"]] == "wired"
     (page,) = (tmp_path / "driver").rglob("html")
     assert "<html" in page.read_text()
+
+
+def test_every_parameter_is_documented() -> None:
+    inputs = train.component_spec.inputs
+    assert len(inputs) == 9
+    assert [name for name, value in inputs.items() if not value.description] == []
 
 
 @pytest.mark.full
