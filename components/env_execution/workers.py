@@ -25,6 +25,8 @@ from envs.registry import Recipe
 
 PAYS_FROM_S = 0.5
 """Workers are started where the rest of a batch would take longer than this in one process."""
+CHEAP_S = 1e-3
+"""A text that takes less is judged sooner than sent."""
 TRIED = 16
 """Texts that are judged here to find out."""
 _PIECES = 4
@@ -54,9 +56,9 @@ class InWorkers:
         if self._workers == "auto" and self._pool is None:
             begun = time.perf_counter()
             results = [self._env.step(*attempt) for attempt in attempts[:TRIED]]
-            spent = time.perf_counter() - begun
+            each = (time.perf_counter() - begun) / TRIED
             rest = attempts[TRIED:]
-            if spent / TRIED * len(rest) < PAYS_FROM_S:
+            if each < CHEAP_S or each * len(rest) < PAYS_FROM_S:
                 return results + [self._env.step(*attempt) for attempt in rest]
         self._pool = self._pool or _Pool(self._recipe, self._num_processes())
         return results + self._pool.judge(self._env, attempts[len(results) :])

@@ -5,10 +5,12 @@ a process of its own, so that peak memory is its own.
 """
 
 import json
+import resource
 import subprocess
 import sys
 import time
 from random import Random
+from typing import Literal
 
 from components.env_execution.advance import advance
 from components.env_execution.frontier import prompts, start
@@ -27,30 +29,29 @@ REPEATS = 3
 
 
 def rows() -> list[Row]:
-    """Seconds of both ways, and the memory of the second."""
+    """As it is configured by default, where so cheap a step starts no process, beside a process on
+    every core."""
     cores = num_cores()
-    alone, shared = measured(1), measured(cores)
+    usual, forced = measured("auto"), measured(str(cores))
     name = f"{NUM_TASKS * NUM_CANDIDATES:,} candidates scored by {ENVIRONMENT}"
-    note = f"{alone['per_s']:,.0f} and {shared['per_s']:,.0f} candidates/s"
+    rates = f"{usual['per_s']:,.0f} and {forced['per_s']:,.0f} candidates/s"
+    note = f"env_workers auto, beside {cores} processes: {rates}"
     return [
-        row(f"{name}, {cores} processes", shared["s"], alone["s"], None, "s", f"one: {note}"),
-        Row(
-            name=f"{name}, peak memory", ours=alone["mib"], other=shared["mib"], unit="MiB",
-            ratio=None, goal=None, met=None, note=f"one; {cores} workers, peaks added",
-        ),
-    ]  # fmt: skip
+        row(name, usual["s"], forced["s"], None, "s", note),
+        row(f"{name}, peak memory", usual["mib"], forced["mib"], None, "MiB", "peaks added up"),
+    ]
 
 
-def measured(workers: int) -> dict[str, float]:
+def measured(workers: str) -> dict[str, float]:
     """The figures of one way, from a process of its own."""
-    command = [sys.executable, "-m", "tests.benchmarks.bench_scoring", str(workers)]
+    command = [sys.executable, "-m", "tests.benchmarks.bench_scoring", workers]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
 
-def score(workers: int) -> dict[str, float]:
-    """Score the candidates in this process, or in that many others."""
+def score(workers: int | Literal["auto"]) -> dict[str, float]:
+    """Score the candidates with this `rollout.env_workers`."""
     env = make_environment(ENVIRONMENT, {}, "dense")
     rules = Rules({role: role for role in env.roles}, NUM_CANDIDATES, num_turns=4)
     frontier = start(env, env.tasks(Split.TRAIN, 0, 0, NUM_TASKS), rules)
@@ -60,7 +61,7 @@ def score(workers: int) -> dict[str, float]:
         for node, turn in zip(frontier.nodes, prompts(env, frontier, rules), strict=True)
         for index in range(NUM_CANDIDATES)
     ]
-    judging = in_workers(env, Recipe(ENVIRONMENT, {}, "dense"), workers) if workers > 1 else env
+    judging = in_workers(env, Recipe(ENVIRONMENT, {}, "dense"), workers)
     spent = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
@@ -70,13 +71,11 @@ def score(workers: int) -> dict[str, float]:
     return {"s": min(spent), "per_s": len(candidates) / min(spent), "mib": _peak_mib(workers)}
 
 
-def _peak_mib(workers: int) -> float:
+def _peak_mib(workers: int | Literal["auto"]) -> float:
     """Upper bound: this process, and as many as the largest child as there are workers."""
-    import resource
-
     child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return peak_memory_mib() + child * (workers - 1 if workers > 1 else 0)
+    return peak_memory_mib() + child * (0 if workers == "auto" else workers - 1)
 
 
 if __name__ == "__main__":
-    print(json.dumps(score(int(sys.argv[1]))))
+    print(json.dumps(score("auto" if sys.argv[1] == "auto" else int(sys.argv[1]))))

@@ -61,6 +61,9 @@ def test_auto_starts_none_for_a_cheap_environment_and_some_for_a_slow_one(
     assert env._pool is None
     monkeypatch.setattr(workers, "PAYS_FROM_S", 0.0)
     assert env.step_many(batch) == expected
+    assert env._pool is None, "a text is judged sooner than sent"
+    monkeypatch.setattr(workers, "CHEAP_S", 0.0)
+    assert env.step_many(batch) == expected
     assert env._pool.size == num_cores() >= 1
     assert env.step_many(batch[:3]) == expected[:3]
 
