@@ -24,6 +24,6 @@ def test_files_that_it_links_exist() -> None:
 
 def test_make_targets_that_it_names_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    named = set(re.findall(r"\bmake ([a-z][a-z0-9-]*)", README))
+    named = set(re.findall(r"(?:^|`)make ([a-z][a-z0-9-]*)", README, re.MULTILINE))
     assert {"demo", "test"} <= named
     assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in named)
