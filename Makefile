@@ -18,7 +18,7 @@ export OMP_NUM_THREADS ?= 1
 INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --compile-bytecode $(1) \
 	  || $(BIN)/pip install -qq --disable-pip-version-check --no-deps $(1)
 
-.PHONY: help demo smollm2 test test-full lint bench ui lock clean env
+.PHONY: help demo smollm2 test test-full lint bench ui lock images push images-test clean env
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,19 @@ ui: $(STAMP) ## open MLflow's UI on the local tracking store
 
 lock: ## resolve pyproject.toml again and write the locks
 	bash images/lock.sh
+
+# Building and pushing need no environment, only some Python 3.11.
+ANY_PYTHON = $(or $(wildcard $(BIN)/python),$(PYTHON))
+IMAGE_OPTIONS = --variant $(or $(VARIANT),cpu) $(if $(TAG),--tag $(TAG)) $(if $(ONLY),--only $(ONLY))
+
+images: ## build the container images (BASE=image, VARIANT=gpu, TAG=t, ONLY="cpu vllm", BUILD_FLAGS="...")
+	@$(ANY_PYTHON) -m images.build $(IMAGE_OPTIONS) $(if $(BASE),--base $(BASE)) --flags="$(BUILD_FLAGS)"
+
+push: ## push the images to REGISTRY=host/path and print their digests for compile --images
+	@$(ANY_PYTHON) -m images.push $(IMAGE_OPTIONS) --registry="$(REGISTRY)"
+
+images-test: $(STAMP) ## build the images without any hub and run an iteration of the quickstart in them
+	@$(BIN)/python -m tests.images.run
 
 clean: ## delete build/ and caches; the environment stays
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Images run: one per runtime (cpu, driver, vllm, deepspeed), built, pushed and pinned here."""
