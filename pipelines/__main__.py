@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(metavar="verb", required=True)
     _add_compile(_add_verb(verbs, "compile", _compile, "write a pipeline's YAML for a cluster"))
     _add_submit(_add_verb(verbs, "submit", _submit, "train on a cluster, a run per iteration"))
+    _add_preflight(_add_verb(verbs, "preflight", _preflight, "check before anything is booked"))
     run = _add_verb(verbs, "run", _run, "train on this machine, or go on with a run")
     run.add_argument("--iterations", type=int, metavar="N", help="total; replaces the file's")
     _add_execution(run)
@@ -145,6 +146,13 @@ def _add_submit(verb: argparse.ArgumentParser) -> None:
     add_arguments(verb)
 
 
+def _add_preflight(verb: argparse.ArgumentParser) -> None:
+    from pipelines.preflight import add_arguments
+
+    _add_profile(verb)
+    add_arguments(verb)
+
+
 def _add_execution(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--name", help="default: the experiment and 8 hex digits of its digest")
     verb.add_argument(
@@ -203,6 +211,13 @@ def _submit(options: argparse.Namespace) -> int:
 
     submit(_load(options), _profile(options), options)
     return OK
+
+
+def _preflight(options: argparse.Namespace) -> int:
+    from pipelines.preflight import preflight
+
+    config = load_config(options.config, options.overrides)
+    return OK if preflight(config, _profile(options), options) else FAILED
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -125,8 +125,8 @@ class Api:
         self._experiments = server.ExperimentServiceApi(client)
         self._runs = server.RunServiceApi(client)
 
-    def check(self) -> None:
-        """That the API answers and lets us in."""
+    def check(self) -> str:
+        """That the API answers and lets us in; its version, empty if it does not say."""
         answer = self._call(self._health.healthz_service_get_healthz, _preload_content=False)
         if not answer.data.lstrip().startswith(b"{"):
             raise ApiError(
@@ -134,6 +134,7 @@ class Api:
                 "front of it? Give the API's own address and a token by --token-file"
             )
         self._call(self._runs.run_service_list_runs, page_size=1, **self._namespace())
+        return str(json.loads(answer.data).get("tag_name") or "")
 
     def experiment(self, name: str) -> str:
         """The id of the experiment of that name, which is made if it is not there."""

@@ -33,6 +33,12 @@ class Accelerator(Section):
 
     type: str = "nvidia.com/gpu"
     count: Positive = 1
+    memory_gib: Annotated[float, Field(gt=0.0)] | None = None
+    """Of one device; for `preflight` alone, as the next two."""
+    peak_tflops: Annotated[float, Field(gt=0.0)] | None = None
+    """Dense bfloat16, of one device."""
+    price_per_hour: Annotated[float, Field(ge=0.0)] | None = None
+    """Of one device, in your currency."""
 
 
 class Toleration(Section):

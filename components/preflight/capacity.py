@@ -44,6 +44,28 @@ class Gpus:
     """Of one, in the profile's own currency."""
 
 
+def check_use(
+    config: ExperimentConfig, rollout: Gpus | None, update: Gpus | None
+) -> Iterator[Finding]:
+    """Whether the configuration uses the GPUs that the profile books."""
+    settings = config.rollout
+    wanted = settings.tensor_parallel * settings.data_parallel
+    if rollout is not None:
+        field = "rollout.tensor_parallel x data_parallel"
+        yield from _use("rollout", field, wanted, rollout.count)
+    if update is not None:
+        field = "update.num_processes"
+        yield from _use("update", field, config.update.num_processes, update.count)
+
+
+def _use(subject: str, field: str, used: int, booked: int) -> Iterator[Finding]:
+    if used > booked:
+        yield fail(subject, f"{field} is {used}, the profile books {booked} GPUs", f"lower {field}")
+    elif used < booked:
+        text = f"{field} is {used}, so {booked - used} of the profile's {booked} GPUs stay idle"
+        yield warn(subject, text, f"raise {field} to {booked}, or book fewer")
+
+
 def check_rollout(
     config: ExperimentConfig, shapes: Mapping[str, ModelShape], gpus: Gpus
 ) -> Iterator[Finding]:
@@ -51,9 +73,10 @@ def check_rollout(
     models = list(_distinct(config, shapes).values())
     settings = config.rollout
     room = gpus.memory_gib * GIB * USABLE
-    wanted = min(MAX_SEQUENCES, settings.num_tasks * settings.num_candidates)
+    played = settings.num_tasks * settings.num_candidates
+    wanted = min(MAX_SEQUENCES, -(-played // settings.data_parallel))
     least, full = (
-        rollout_memory(models, settings, gpus.count, sequences)
+        rollout_memory(models, settings, settings.tensor_parallel, sequences)
         for sequences in (settings.num_candidates, wanted)
     )
     yield _fits("rollout", least, full, room, gpus, f"{wanted} sequences side by side", _ROOM)
@@ -66,8 +89,8 @@ def check_update(
     for name in config.trainable:
         if name not in shapes:
             continue
-        lora = config.policies[name].lora
-        need = update_memory(shapes[name], lora, config.update, config.rollout, gpus.count)
+        lora, ranks = config.policies[name].lora, config.update.num_processes
+        need = update_memory(shapes[name], lora, config.update, config.rollout, ranks)
         room = gpus.memory_gib * GIB * USABLE
         yield _fits(f"update {name}", need, need, room, gpus, "as configured", _STATES)
 

@@ -15,6 +15,10 @@ USABLE = 0.9
 """Share of a GPU that is ours: the rest is CUDA's context, workspaces and fragmentation."""
 MAX_SEQUENCES = 256
 """That the rollout decodes side by side."""
+BUCKET = 500_000_000
+"""Elements that DeepSpeed reduces at once."""
+GATHERED = 1_000_000_000
+"""Parameters that ZeRO 3 keeps gathered, at most."""
 ELEMENT_BYTES: Mapping[str, int] = {"float32": 4, "bfloat16": 2}
 
 
@@ -66,7 +70,7 @@ def update_memory(
     element = ELEMENT_BYTES[settings.dtype]
     trained = shape.adapter_parameters(lora) if lora else shape.num_parameters
     frozen = shape.num_parameters if lora else 0
-    stage = settings.zero_stage
+    stage, positions = settings.zero_stage, microbatch_positions(settings, rollout)
     share = [1 / num_gpus if stage >= least else 1.0 for least in (1, 2, 3)]
     states = 8 + (4 if stage > 0 or element == 2 else 0)
     return Estimate(
@@ -74,10 +78,24 @@ def update_memory(
             "weights": (trained + frozen) * element * share[2],
             "gradients": trained * element * share[1],
             "optimiser": trained * states * share[0],
-            "activations": settings.tokens_per_microbatch * _activation_bytes(shape, settings),
-            "logits": answer_tokens(settings, rollout) * shape.vocab_size * (12 + 2 * element),
+            "buffers": _buffer_elements(trained, frozen, stage) * element,
+            "activations": positions * _activation_bytes(shape, settings),
+            "logits": positions * shape.vocab_size * (12 + 2 * element),
         }
     )
+
+
+def microbatch_positions(settings: UpdateConfig, rollout: RolloutConfig) -> int:
+    """Of the largest micro-batch: a row longer than the budget is a batch alone. Where prompts are
+    short nearly all of them are answers', so each counts with its logits."""
+    longest = rollout.max_prompt_tokens + rollout.max_new_tokens
+    return max(settings.tokens_per_microbatch, longest)
+
+
+def _buffer_elements(trained: int, frozen: int, stage: int) -> int:
+    """DeepSpeed's: one bucket of gradients from stage 1, and what stage 3 holds gathered."""
+    bucket = min(trained, BUCKET) if stage >= 1 else 0
+    return bucket + (min(trained + frozen, GATHERED) if stage == 3 else 0)
 
 
 def _activation_bytes(shape: ModelShape, settings: UpdateConfig) -> float:
@@ -96,9 +114,3 @@ def layer_activation_bytes(shape: ModelShape, element: int) -> float:
     queries, keys = shape.num_heads * shape.head_dim, shape.num_kv_heads * shape.head_dim
     linear = element * (4 * hidden + 4 * inner + 3 * queries + 3 * keys)
     return linear + 4 * (2 * hidden + queries + keys)
-
-
-def answer_tokens(settings: UpdateConfig, rollout: RolloutConfig) -> float:
-    """Of a micro-batch: tokens of answers, whose logits are computed; a group shares its prompt."""
-    answers = rollout.num_candidates * rollout.max_new_tokens
-    return settings.tokens_per_microbatch * answers / (rollout.max_prompt_tokens + answers)

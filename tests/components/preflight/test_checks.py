@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.config import ExperimentConfig, parse_config
-from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update
+from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update, check_use
 from components.preflight.environment import check_environment, language_of
 from components.preflight.findings import Finding, Level, run_checks, worst
 from components.preflight.places import check_storage, check_tracking
@@ -106,8 +106,18 @@ def test_a_model_from_scratch_needs_a_closed_set_of_words(tmp_path: Path) -> Non
 
 def _capacity(gpus: Gpus, **changes: Any) -> list[Finding]:
     content = {
-        "rollout": {"dtype": "bfloat16", "num_tasks": 64, "max_new_tokens": 512},
-        "update": {"dtype": "bfloat16", "zero_stage": 3, "tokens_per_microbatch": 5000},
+        "rollout": {
+            "dtype": "bfloat16",
+            "num_tasks": 64,
+            "max_new_tokens": 512,
+            "tensor_parallel": gpus.count,
+        },
+        "update": {
+            "dtype": "bfloat16",
+            "zero_stage": 3,
+            "tokens_per_microbatch": 5000,
+            "num_processes": gpus.count,
+        },
     } | changes
     base = f"hf://Qwen/Qwen3-8B@{REVISION}"
     config = _config(Path("/nowhere"), base, **content)
@@ -134,6 +144,17 @@ def test_a_cost_counts_every_role_turn_and_candidate() -> None:
     tokens = answers + 64 * 4 * 4096 * 2
     hours = 8.19e9 * tokens * (2 / (1e15 * 0.1) + 6 / (1e15 * 0.4)) / 3600
     assert f"{hours:.2g} GPU hours" in cost and f"{hours * 10 * 10:.0f} in the profile" in cost
+
+
+@pytest.mark.parametrize(("booked", "level"), [(1, Level.FAIL), (2, None), (8, Level.WARN)])
+def test_gpus_that_are_booked_are_used(booked: int, level: Level | None) -> None:
+    config = _config(
+        Path("/nowhere"), rollout={"max_new_tokens": 8, "data_parallel": 2},
+        update={"num_processes": 2},
+    )  # fmt: skip
+    found = list(check_use(config, Gpus(booked, 80.0), Gpus(booked, 80.0)))
+    assert [finding.level for finding in found] == [level] * 2 * (level is not None)
+    assert not list(check_use(config, None, None))
 
 
 def test_a_failing_check_stops_no_other() -> None:

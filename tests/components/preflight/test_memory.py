@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from components.preflight.memory import (
+    BUCKET,
     ELEMENT_BYTES,
+    GATHERED,
     GIB,
     layer_activation_bytes,
     rollout_memory,
@@ -85,9 +87,20 @@ def test_zero_shares_out_more_with_every_stage() -> None:
         update_memory(shape, None, UpdateConfig(dtype="bfloat16", zero_stage=stage), rollout, 8)
         for stage in (1, 2, 3)
     ]
-    fixed = totals[2].parts["activations"] + totals[2].parts["logits"]
+    fixed = sum(totals[2].parts[name] for name in ("buffers", "activations", "logits"))
     assert totals[2].total - fixed == pytest.approx(shape.num_parameters * 16 / 8)
     assert totals[0].total > totals[1].total > totals[2].total
+    assert totals[2].parts["buffers"] == 2 * (BUCKET + GATHERED)
+
+
+@pytest.mark.parametrize(("budget", "positions"), [(1000, 3000), (5000, 5000)])
+def test_a_row_longer_than_the_budget_counts_whole(budget: int, positions: int) -> None:
+    rollout = RolloutConfig(max_prompt_tokens=2000, max_new_tokens=1000)
+    settings = UpdateConfig(tokens_per_microbatch=budget, gradient_checkpointing=True)
+    parts = update_memory(SHAPE, None, settings, rollout, 1).parts
+    kept = 2 * 256 * 4 + layer_activation_bytes(SHAPE, 4)
+    assert parts["activations"] == positions * kept
+    assert parts["logits"] == positions * 100 * 20
 
 
 def test_a_lora_update_keeps_no_optimiser_state_of_the_base() -> None:

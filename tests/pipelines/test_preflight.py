@@ -1,0 +1,93 @@
+"""The verb preflight: its lines, its exit code, the profile and the cluster's API."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipelines.__main__ import main
+from tests.doubles.experiment import content
+from tests.doubles.kfp_api import locally, serving
+
+DIGEST = "registry.example/rolewise/x@sha256:" + "0" * 64
+IMAGES = [f"--set-image={name}={DIGEST}" for name in ("cpu", "vllm", "deepspeed")]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    policy = {"base": "init://", "init": {}}
+    experiment = content(
+        env={"name": "plan_path", "options": {"prompt_style": "compact"}},
+        policies={"tool": policy, "plan": policy},
+        roles={"tool": "tool", "planner": "plan"},
+        evaluation={"num_tasks": 3},
+        storage={"uri": "s3://bucket/prefix"},
+        tracking={"uri": "https://mlflow.example"},
+    )
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(experiment))
+    return path
+
+
+def _lines(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    """Level -> its lines."""
+    found: dict[str, list[str]] = {}
+    for line in capsys.readouterr().out.splitlines():
+        level, _, rest = line.partition(" ")
+        found.setdefault(level, []).append(rest.strip())
+    return found
+
+
+def test_a_laptop_offline(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preflight", str(path), "--offline"]) == 0
+    found = _lines(capsys)
+    assert {"ok", "tiny,"} == set(found)
+    assert [line.split()[0] for line in found["ok"]][:3] == [
+        "configuration", "environment", "training",
+    ]  # fmt: skip
+
+
+def test_a_cluster_offline_names_idle_gpus(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preflight", str(path), "--offline", "--profile", "8xh100", *IMAGES]) == 0
+    found = _lines(capsys)
+    assert len(found["warn"]) == 2 and "7 of the profile's 8 GPUs stay idle" in found["warn"][0]
+    assert any("of each GPU" in line for line in found["ok"])
+
+
+def test_an_image_without_digest_fails(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preflight", str(path), "--offline", "--profile", "8xh100"]) == 1
+    (line,) = _lines(capsys)["fail"]
+    assert "no image for cpu, vllm, deepspeed" in line and "make push" in line
+
+
+def test_too_many_processes_fail(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["preflight", str(path), "--offline", "--profile", "single-gpu", *IMAGES]
+    assert main([*command, "--set", "update.num_processes=4"]) == 1
+    (line,) = _lines(capsys)["fail"]
+    assert "update.num_processes is 4, the profile books 1 GPUs" in line
+
+
+def test_unknown_roles_are_one_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["preflight", str(path), "--offline", "--set", "env.options.roles=planner"]
+    assert main(command) == 1
+    (line,) = _lines(capsys)["fail"]
+    assert "roles: unknown ['tool']" in line
+
+
+def test_the_api_is_asked(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--set", f"storage.uri=file://{tmp_path}/store"]
+    where += ["--set", "tracking.uri=sqlite:////proc/nothing/mlflow.db"]
+    with serving(locally(tmp_path)) as api:
+        command = ["preflight", str(path), *where, "--endpoint", api.url]
+        assert main(command) == 1
+    found = _lines(capsys)
+    assert any(line.startswith("cluster") for line in found["ok"])
+    (line,) = found["fail"]
+    assert line.startswith("tracking") and "/proc/nothing" in line
+
+
+def test_a_missing_api_is_a_failure(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--set", "storage.uri=file:///proc/nothing", "--set", "tracking.uri=file:///proc/no"]
+    command = ["preflight", str(path), *where, "--endpoint", "http://127.0.0.1:9"]
+    assert main(command) == 1
+    assert any(line.startswith("cluster") for line in _lines(capsys)["fail"])
