@@ -126,6 +126,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--variant", choices=VARIANTS, default="cpu")
     add("--tag", default=version(), help="default: the project's version")
     add("--only", nargs="*", choices=TARGETS, default=[], metavar="TARGET", help="default: all")
+    add("--dir", type=Path, default=ROOT / "build/images/context", help="of the context")
     add("--flags", default="", help="further options of `docker build`, as one word")
     return parser.parse_args(arguments)
 
@@ -135,11 +136,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     flags = tuple(shlex.split(options.flags))
     plan = Plan(options.base, options.variant, options.tag, last_commit(), flags)
-    folder = ROOT / "build/images/context"
     try:
-        build(plan, options.only or TARGETS, folder)
+        build(plan, options.only or TARGETS, options.dir)
     except subprocess.CalledProcessError as error:
-        print(f"error: docker build ended with {error.returncode}; its lines above say why")
+        said = f"error: docker build ended with {error.returncode}; its lines above say why"
+        print(said, file=sys.stderr)
         return error.returncode
     except FileNotFoundError as error:
         print(
