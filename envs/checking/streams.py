@@ -64,10 +64,10 @@ def check_stream(
 def tasks_of(
     env: Environment, split: Split, seed: int, start: int, count: int, report: Report
 ) -> Sequence[Task]:
-    """The slice, or all that there are where the stream ends before."""
-    found = _slice(env, split, seed, start, count, report)
-    if 0 < len(found) < count:
-        beyond = _slice(env, split, seed, start + len(found), 1, report)
+    """The slice, or a shorter one where the stream ends before."""
+    found, refused = _slice(env, split, seed, start, count, report)
+    if 0 < len(found) < count and not refused:
+        beyond, _ = _slice(env, split, seed, start + len(found), 1, report)
         report.expect(
             not beyond,
             f"tasks({split.value}) gave {len(found)} tasks, expected {count}, and yet there are "
@@ -86,15 +86,16 @@ def digest(task: Task) -> str:
 
 def _slice(
     env: Environment, split: Split, seed: int, start: int, count: int, report: Report
-) -> Sequence[Task]:
-    """As many as `count`; where a stream refuses, half of that and so on."""
+) -> tuple[Sequence[Task], bool]:
+    """As many as `count`; where a stream refuses, half of that and so on. And whether it did."""
+    refused = False
     while count:
         try:
-            return env.tasks(split, seed, start, count)
+            return env.tasks(split, seed, start, count), refused
         except ValueError as error:
             report.expect(
                 any(char.isdigit() for char in str(error)),
                 f"tasks({split.value}) beyond the end does not say how many there are: {error}.",
             )
-            count //= 2
-    return []
+            refused, count = True, count // 2
+    return [], True

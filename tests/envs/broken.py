@@ -183,6 +183,22 @@ class RunsDry(Honest):
         return super().tasks(split, seed, start, count)[:2]
 
 
+class EndsSoon(Honest):
+    """Honest: few tasks, and it says so."""
+
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        if start + count > 17:
+            raise ValueError(f"there are 17 tasks, not {start + count}")
+        return super().tasks(split, seed, start, count)
+
+
+class GivesWhatThereIs(Honest):
+    """Honest: few tasks, and the last slice is short."""
+
+    def tasks(self, split: Split, seed: int, start: int, count: int) -> list[Task]:
+        return super().tasks(split, seed, start, max(0, min(count, 17 - start)))
+
+
 class EndlessStream(Honest):
     """Says nothing of how many tasks there are."""
 
