@@ -15,8 +15,11 @@ NAME = f"rolewise-test/python:{SUITE}"
 def make_base(folder: Path, environment: dict[str, str]) -> str:
     """Import the base image and return its name; NoEngine if Debian's packages are out of reach.
 
-    `folder` keeps its tar file for the next time.
+    An engine that has it keeps it, and with it the layers built on it; `folder` keeps its tar file.
     """
+    known = ["docker", "image", "inspect", NAME]
+    if subprocess.run(known, env=environment, capture_output=True).returncode == 0:
+        return NAME
     packed = folder / f"{SUITE}.tar"
     if not packed.exists():
         _debootstrap(folder / "root", packed)
