@@ -8,10 +8,10 @@ from pathlib import Path
 from images.build import Plan, labels
 
 FORBIDDEN = {
-    "cpu": "gcc cc g++ c++ clang ld as pip uv",
-    "driver": "gcc cc g++ c++ clang ld as pip uv",
-    "vllm": "gcc cc g++ c++ clang pip uv",
-    "deepspeed": "gcc cc g++ c++ clang pip uv",
+    "cpu": "gcc cc g++ c++ clang ld as uv",
+    "driver": "gcc cc g++ c++ clang ld as uv",
+    "vllm": "gcc cc g++ c++ clang uv",
+    "deepspeed": "gcc cc g++ c++ clang uv",
 }
 """Programs that an image of the CPU variant must not have: what builds stays in build stages."""
 IMPORTS = {
