@@ -82,10 +82,10 @@ def test_its_own_test_passes(place: Path) -> None:
 def test_the_mistake_that_it_suggests_is_found(place: Path) -> None:
     source = place / "my_envs" / "high_low.py"
     right = source.read_text()
-    assert right.count('hint or "unclear"') == 1
-    source.write_text(right.replace('hint or "unclear"', "completion"))
+    assert right.count("numbers.get(word)") == 1
+    source.write_text(right.replace("numbers.get(word)", "int(word)"))
     env = importlib.import_module("high_low").make_high_low({}, "dense")
-    assert any("words outside the lexicon" in failure for failure in check_env(env))
+    assert any("on the illegal text '' raises ValueError" in found for found in check_env(env))
 
 
 def test_what_the_guesser_reads_does_not_depend_on_the_secret(place: Path) -> None:
