@@ -53,7 +53,7 @@ def shown_outputs() -> list[tuple[list[str], str]]:
     return [
         (first.text.splitlines(), second.text)
         for first, second in pairs
-        if (first.language, second.language) == ("bash", "text") and "envs" in first.text
+        if (first.language, second.language) == ("bash", "text") and "python -m envs" in first.text
     ]
 
 
