@@ -116,8 +116,12 @@ class ExperimentConfig(Section):
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
     def digest(self) -> str:
-        """sha256 of everything that decides the result, so without NOT_IN_DIGEST."""
-        content = decisive(self.model_dump(mode="json"))
+        """sha256 of everything that decides the result, so without NOT_IN_DIGEST.
+
+        Values that are the default count as absent: a key that a later version adds changes the
+        name of no run.
+        """
+        content = decisive(self.model_dump(mode="json", exclude_defaults=True))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -125,7 +129,9 @@ def decisive(content: Mapping[str, Any]) -> dict[str, Any]:
     """What of a resolved configuration decides the result."""
     kept = {name: value for name, value in content.items() if name not in NOT_IN_DIGEST}
     for name, keys in _NOT_DECISIVE.items():
-        kept[name] = {key: value for key, value in kept[name].items() if key not in keys}
+        section = {key: value for key, value in kept.pop(name, {}).items() if key not in keys}
+        if section:
+            kept[name] = section
     return kept
 
 

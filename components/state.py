@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.config import ExperimentConfig, decisive
+from components.config import ExperimentConfig, decisive, parse_config
 from components.errors import ConfigError, RecordError, StorageError
 from components.policies import FolderRef, PolicyRef, Team
 from components.storage import Store
@@ -138,7 +138,7 @@ def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
     if store.create(key, config.to_json().encode()):
         return
     try:
-        first = decisive(json.loads(store.read(key)))
+        first = decisive(_with_defaults(json.loads(store.read(key))))
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise StorageError(
             f"{store.uri}/{key}: not the JSON of a configuration: {error}; delete it to bind run "
@@ -150,6 +150,14 @@ def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
             f"run {run!r} began with another configuration: {'; '.join(lines)}; "
             "choose another --name or restore these values"
         )
+
+
+def _with_defaults(content: Any) -> Any:
+    """A configuration as this version resolves it: keys that are newer get their defaults."""
+    try:
+        return json.loads(parse_config(content).to_json())
+    except ConfigError:  # of a version whose values are no longer allowed
+        return content
 
 
 def differences(first: Any, second: Any, path: str = "") -> list[str]:

@@ -1,25 +1,14 @@
 """`python -m pipelines preflight`: finds in seconds what a run would trip over in hours.
 
-Every line is ok, warn or fail, with the fix. The checks are in components/preflight; here they get
-the profile's GPUs and images, and the cluster's API.
+Every line is ok, warn or fail, with the fix. The checks are in `prechecks.py` and
+components/preflight; nothing of them is imported before they run, so that --help is quick.
 """
 
 import argparse
-import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 
 from components.config import ExperimentConfig
-from components.errors import RolewiseError
-from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update, check_use
-from components.preflight.environment import check_environment, language_of
-from components.preflight.findings import Finding, Level, ok, run_checks, warn, worst
-from components.preflight.places import check_storage, check_tracking
-from components.preflight.policies import check_policies
-from components.preflight.shapes import ModelShape
-from pipelines.api import Api, find_access
-from pipelines.compiling import check_places
-from pipelines.pinning import check_images
+from components.preflight.findings import Level, worst
 from pipelines.profile import Profile
 
 HELP = """Check an experiment before anything is booked: its environment and tasks, policies with
@@ -33,8 +22,6 @@ examples:
 
 exit code: 0 if nothing failed (warnings do not count), 1 if something did, 2 for a configuration
 that cannot be read."""
-OLDEST = (2, 17)
-"""Version of Kubeflow Pipelines that all of this was written for."""
 _WIDTH = 20
 
 
@@ -54,6 +41,8 @@ def preflight(
     say: Callable[[str], None] = print,
 ) -> bool:  # fmt: skip
     """Print a line per finding as it comes, then the sum. True if nothing failed."""
+    from pipelines.prechecks import findings
+
     found = []
     for finding in findings(config, profile, options):
         say(finding.line(_WIDTH))
@@ -61,64 +50,3 @@ def preflight(
     counts = [f"{sum(item.level is level for item in found)} {level.value}" for level in Level]
     say(f"{config.name}, profile {profile.name}: {', '.join(counts)}")
     return worst(found) is not Level.FAIL
-
-
-def findings(
-    config: ExperimentConfig, profile: Profile, options: argparse.Namespace
-) -> Iterator[Finding]:
-    """All checks in the order in which a run would meet them."""
-    yield ok("configuration", f"{len(config.to_json())} bytes, digest {config.digest()[:8]}")
-    yield from run_checks([("environment", lambda: check_environment(config))])
-    shapes: dict[str, ModelShape] = {}
-    with suppress(RolewiseError, ValueError):  # said by check_environment
-        language = language_of(config)
-        found, shapes = check_policies(config, language.prompts, language.words, options.offline)
-        yield from found
-    if not options.offline:
-        yield from run_checks(
-            [
-                ("storage", lambda: check_storage(config)),
-                ("tracking", lambda: check_tracking(config)),
-            ]
-        )
-    if profile.pinned:
-        yield from run_checks([("profile", lambda: _check_profile(config, profile))])
-    rollout, update = gpus(profile, "rollout", "vllm"), gpus(profile, "update", "deepspeed")
-    yield from check_use(config, rollout, update)
-    if rollout is not None and rollout.memory_gib:
-        yield from check_rollout(config, shapes, rollout)
-    if update is not None and update.memory_gib:
-        yield from check_update(config, shapes, update)
-    nothing = Gpus(1, 0.0)
-    yield from check_cost(config, shapes, rollout or nothing, update or nothing)
-    if not options.offline:
-        yield from run_checks([("cluster", lambda: _check_cluster(profile, options))])
-
-
-def gpus(profile: Profile, step: str, runtime: str) -> Gpus | None:
-    """What the profile books for a step; None for CPUs. 0 GiB: not said."""
-    booked = profile.settings(step, runtime).accelerator
-    if booked is None:
-        return None
-    return Gpus(booked.count, booked.memory_gib or 0.0, booked.peak_tflops, booked.price_per_hour)
-
-
-def _check_profile(config: ExperimentConfig, profile: Profile) -> Iterator[Finding]:
-    check_images(profile)
-    check_places(config, profile)
-    yield ok("images", "all by digest; results are kept outside the pods")
-
-
-def _check_cluster(profile: Profile, options: argparse.Namespace) -> Iterator[Finding]:
-    access = find_access(options.endpoint, options.token_file, options.namespace, options.ca_file)
-    if access is None:
-        if profile.pinned:
-            fix = "give --endpoint URL, or set KF_PIPELINES_ENDPOINT"
-            yield warn("cluster", "no API was named, so none was asked", fix)
-        return
-    version = Api(access).check()
-    yield ok("cluster", f"{access.endpoint}: the API {version or 'of unknown version'} lets us in")
-    numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
-    if numbers < [*OLDEST]:
-        text = f"the API's version is {version or 'not said'}, older ones break S3 checksums"
-        yield warn("cluster", text, f"use {OLDEST[0]}.{OLDEST[1]} or newer")

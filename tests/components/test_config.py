@@ -37,6 +37,12 @@ def test_the_digest_leaves_out_how_far_and_where_alone() -> None:
     assert make_config(evaluation={"num_tasks": 3}).digest() != config.digest()
 
 
+def test_a_default_that_is_written_down_changes_no_digest() -> None:
+    rollout = content()["rollout"]
+    named = make_config(rollout=rollout | {"alpha": 1.0, "env_workers": "auto"}, update={})
+    assert named.digest() == make_config().digest()
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

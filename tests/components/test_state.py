@@ -119,6 +119,16 @@ def test_a_run_keeps_its_configuration(store: Store) -> None:
     register_run(store, "r2", changed)
 
 
+def test_a_run_of_an_older_version_goes_on(file_store: Store) -> None:
+    """Its stored configuration lacks a key that came later, with a default."""
+    older = json.loads(make_config().to_json())
+    del older["update"]["gradient_checkpointing"]
+    file_store.write("runs/r/config.json", json.dumps(older).encode())
+    register_run(file_store, "r", make_config())
+    with pytest.raises(ConfigError, match="gradient_checkpointing: was false, is true"):
+        register_run(file_store, "r", make_config(update={"gradient_checkpointing": True}))
+
+
 @pytest.mark.parametrize("run", ["", "a/b", "..", "-x", "a b", "x" * 101])
 def test_run_names_are_safe(file_store: Store, run: str) -> None:
     with pytest.raises(ConfigError, match="run name"):

@@ -1,0 +1,83 @@
+"""The checks of `preflight` with a profile's GPUs and images, and a cluster's API."""
+
+import argparse
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from components.config import ExperimentConfig
+from components.errors import RolewiseError
+from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update, check_use
+from components.preflight.environment import check_environment, language_of
+from components.preflight.findings import Finding, ok, run_checks, warn
+from components.preflight.places import check_storage, check_tracking
+from components.preflight.policies import check_policies
+from components.preflight.shapes import ModelShape
+from pipelines.api import Api, find_access
+from pipelines.compiling import check_places
+from pipelines.pinning import check_images
+from pipelines.profile import Profile
+
+OLDEST = (2, 17)
+"""Version of Kubeflow Pipelines that all of this was written for."""
+
+
+def findings(
+    config: ExperimentConfig, profile: Profile, options: argparse.Namespace
+) -> Iterator[Finding]:
+    """All checks in the order in which a run would meet them."""
+    yield ok("configuration", f"{len(config.to_json())} bytes, digest {config.digest()[:8]}")
+    yield from run_checks([("environment", lambda: check_environment(config))])
+    shapes: dict[str, ModelShape] = {}
+    with suppress(RolewiseError, ValueError):  # said by check_environment
+        language = language_of(config)
+        found, shapes = check_policies(config, language.prompts, language.words, options.offline)
+        yield from found
+    if not options.offline:
+        yield from run_checks(
+            [
+                ("storage", lambda: check_storage(config)),
+                ("tracking", lambda: check_tracking(config)),
+            ]
+        )
+    if profile.pinned:
+        yield from run_checks([("profile", lambda: _check_profile(config, profile))])
+    rollout, update = gpus(profile, "rollout", "vllm"), gpus(profile, "update", "deepspeed")
+    yield from check_use(config, rollout, update)
+    if rollout is not None and rollout.memory_gib:
+        yield from check_rollout(config, shapes, rollout)
+    if update is not None and update.memory_gib:
+        yield from check_update(config, shapes, update)
+    nothing = Gpus(1, 0.0)
+    yield from check_cost(config, shapes, rollout or nothing, update or nothing)
+    if not options.offline:
+        yield from run_checks([("cluster", lambda: _check_cluster(profile, options))])
+
+
+def gpus(profile: Profile, step: str, runtime: str) -> Gpus | None:
+    """What the profile books for a step; None for CPUs. 0 GiB: not said."""
+    booked = profile.settings(step, runtime).accelerator
+    if booked is None:
+        return None
+    return Gpus(booked.count, booked.memory_gib or 0.0, booked.peak_tflops, booked.price_per_hour)
+
+
+def _check_profile(config: ExperimentConfig, profile: Profile) -> Iterator[Finding]:
+    check_images(profile)
+    check_places(config, profile)
+    yield ok("images", "all by digest; results are kept outside the pods")
+
+
+def _check_cluster(profile: Profile, options: argparse.Namespace) -> Iterator[Finding]:
+    access = find_access(options.endpoint, options.token_file, options.namespace, options.ca_file)
+    if access is None:
+        if profile.pinned:
+            fix = "give --endpoint URL, or set KF_PIPELINES_ENDPOINT"
+            yield warn("cluster", "no API was named, so none was asked", fix)
+        return
+    version = Api(access).check()
+    yield ok("cluster", f"{access.endpoint}: the API {version or 'of unknown version'} lets us in")
+    numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
+    if numbers < [*OLDEST]:
+        text = f"the API's version is {version or 'not said'}, older ones break S3 checksums"
+        yield warn("cluster", text, f"use {OLDEST[0]}.{OLDEST[1]} or newer")
