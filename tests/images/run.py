@@ -18,7 +18,7 @@ from components.errors import RolewiseError
 from images.build import TARGETS, Plan, image_name, last_commit
 from images.build import build as build_images
 from images.context import ROOT
-from images.push import push
+from images.push import PushError, push
 from pipelines.compiling import compile, open_profile
 from pipelines.pinning import read_images, with_images
 from tests.images.base import make_base
@@ -26,7 +26,7 @@ from tests.images.checks import faults, sizes
 from tests.images.docker_runner import LABEL
 from tests.images.engine import NoEngine, docker_engine
 from tests.images.play import SMALL, in_folder, play
-from tests.images.registry import local_registry
+from tests.images.servers import NoServer, local_registry, tracking_server
 
 TAG = "images-test"
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"images-test: no Docker Engine can be had here ({error}): the images were NOT tested"
         )
-    except (Failed, RolewiseError) as error:
+    except (Failed, NoServer, PushError, RolewiseError) as error:
         print(f"images-test: failed: {error}")
         return 1
     return 0
@@ -106,7 +106,7 @@ def pushed(address: str, folder: Path) -> dict[str, str]:
         lines = [f"{target}: {push(address, target, 'cpu', TAG)}\n" for target in TARGETS]
     file.write_text("".join(lines))
     images = read_images(file)
-    config = in_folder(folder, ["storage.uri=s3://bucket/runs", "tracking.uri=http://127.0.0.1:1"])
+    config = in_folder(folder, "http://mlflow.example", ["storage.uri=s3://bucket/runs"])
     for pipeline in ("preparation", "iteration", "training"):
         profile = with_images(open_profile("single-gpu"), images)
         compile(config, profile, folder / f"{pipeline}.yaml", pipeline)
@@ -116,8 +116,8 @@ def pushed(address: str, folder: Path) -> dict[str, str]:
 def train(what: str, images: Mapping[str, str], folder: Path, overrides: Sequence[str]) -> None:
     """One iteration in containers; its metrics prove that it happened."""
     shutil.rmtree(folder, ignore_errors=True)
-    with timed(what), showing_logs(folder):
-        metrics = play(images, folder, overrides)
+    with tracking_server(folder / "mlflow") as tracking, timed(what), showing_logs(folder):
+        metrics = play(images, folder / "run", tracking, overrides)
     for name in (
         "rollout/tool/reward/mean",
         "update/tool/grad_norm",
@@ -134,7 +134,7 @@ def showing_logs(folder: Path) -> Iterator[None]:
     try:
         yield
     except RolewiseError:
-        for log in sorted(folder.glob("*.log")):
+        for log in sorted(folder.glob("run/*.log")):
             print(f"--- {log.name}", *log.read_text().splitlines()[-40:], sep="\n")
         raise
 
