@@ -19,8 +19,8 @@ from images.build import TARGETS, Plan, image_name, last_commit
 from images.build import build as build_images
 from images.context import ROOT
 from images.push import PushError, push
-from pipelines.compiling import compile, open_profile
-from pipelines.pinning import read_images, with_images
+from pipelines.compiling import PIPELINES, compile, open_profile
+from pipelines.pinning import STEP_RUNTIMES, read_images, with_images
 from tests.images.base import make_base
 from tests.images.checks import faults, sizes
 from tests.images.docker_runner import LABEL
@@ -47,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=ROOT / "build/images",
         help="what it makes (default: %(default)s)",
     )
-    add("--small", action="store_true", help="leave the quickstart's real iteration out")
+    add(
+        "--small",
+        action="store_true",
+        help="push cpu alone, and leave the quickstart's real iteration out",
+    )
     options = parser.parse_args(arguments)
     folder = options.dir.resolve()
     try:
@@ -73,8 +77,10 @@ def run(folder: Path, small: bool) -> None:
         build(plan, folder / "context")
         check(names, plan, folder / "context/images")
         with local_registry(folder / "registry") as address:
-            images = pushed(address, folder)
-        runtimes = {name: images[name] for name in images if name != "driver"}
+            images = pushed(address, folder, ["cpu"] if small else TARGETS)
+        if not small:
+            compile_for_cluster(images, folder)
+        runtimes = {name: images.get(name, names[name]) for name in STEP_RUNTIMES}
         train("small experiment", runtimes, folder / "small", SMALL)
         if not small:
             train("quickstart iteration", runtimes, folder / "quickstart", ())
@@ -101,18 +107,21 @@ def check(names: Mapping[str, str], plan: Plan, locks: Path) -> None:
         raise Failed("\n".join(wrong))
 
 
-def pushed(address: str, folder: Path) -> dict[str, str]:
-    """Push to a registry, and compile for a cluster with the digests; the images by digest."""
-    file = folder / "images.yaml"
+def pushed(address: str, folder: Path, targets: Sequence[str]) -> dict[str, str]:
+    """Push to a registry; the images by digest, read as the compiler reads them."""
     with timed("push"):
-        lines = [f"{target}: {push(address, target, 'cpu', TAG)}\n" for target in TARGETS]
+        lines = [f"{target}: {push(address, target, 'cpu', TAG)}\n" for target in targets]
+    file = folder / "images.yaml"
     file.write_text("".join(lines))
-    images = read_images(file)
+    return read_images(file)
+
+
+def compile_for_cluster(images: Mapping[str, str], folder: Path) -> None:
+    """All pipelines, for a profile that demands digests."""
     config = in_folder(folder, "http://mlflow.example", ["storage.uri=s3://bucket/runs"])
-    for pipeline in ("preparation", "iteration", "training"):
-        profile = with_images(open_profile("single-gpu"), images)
+    profile = with_images(open_profile("single-gpu"), images)
+    for pipeline in PIPELINES:
         compile(config, profile, folder / f"{pipeline}.yaml", pipeline)
-    return images
 
 
 def train(what: str, images: Mapping[str, str], folder: Path, overrides: Sequence[str]) -> None:
