@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from envs.sandbox.inside import kernel, landlock, seccomp
+from envs.sandbox.inside.protocol import LAYERS
 from envs.sandbox.inside.settings import Limits, cpu_backstop
 
 FILE_BYTES = 16 * 2**20
@@ -21,8 +22,8 @@ class Jail(NamedTuple):
     """Made once per lane; every child locks itself in by it."""
 
     limits: Limits
-    ruleset: int | None
-    """A Landlock descriptor; None where the kernel has none."""
+    allowed: landlock.Allowed | None
+    """What Landlock lets every run open; None where the kernel has no Landlock."""
     filter: bytes | None
     """A seccomp program; None on an architecture without a list of calls."""
 
@@ -44,8 +45,10 @@ def close_all_but(kept: Iterable[int]) -> None:
     os.closerange(start, 2**16)
 
 
-def lock(jail: Jail, scratch: str, parent: int, optional: Iterable[str]) -> list[str]:
-    """The layers that are in force: `landlock`, `seccomp`.
+def lock(
+    jail: Jail, ruleset: int | None, scratch: str, parent: int, optional: Iterable[str]
+) -> list[str]:
+    """The layers that are in force: `landlock`, `seccomp`. `ruleset`: this run's own.
 
     OSError if one fails that is not `optional`. No step can be undone by the program: the limits
     are hard ones and the capabilities to raise them are gone.
@@ -59,16 +62,16 @@ def lock(jail: Jail, scratch: str, parent: int, optional: Iterable[str]) -> list
     _set_limits(jail.limits)
     kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    return [layer for layer in ("landlock", "seccomp") if _enforce(layer, jail, optional)]
+    return [layer for layer in LAYERS if _enforce(layer, jail, ruleset, optional)]
 
 
-def _enforce(layer: str, jail: Jail, optional: Iterable[str]) -> bool:
+def _enforce(layer: str, jail: Jail, ruleset: int | None, optional: Iterable[str]) -> bool:
     try:
         if layer == "landlock":
-            if jail.ruleset is None:
+            if ruleset is None:
                 raise OSError("this kernel has no Landlock")
-            landlock.restrict(jail.ruleset)
-            os.close(jail.ruleset)
+            landlock.restrict(ruleset)
+            os.close(ruleset)
         else:
             if jail.filter is None:
                 raise OSError(f"no list of system calls for {platform.machine()}")

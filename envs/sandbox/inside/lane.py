@@ -5,15 +5,15 @@ The lane reads neither the program nor its input, so no later child finds them i
 
 import os
 import select
-import shutil
 import signal
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from envs.sandbox.inside import kernel
 from envs.sandbox.inside.jail import Jail, close_all_but, lock
+from envs.sandbox.inside.landlock import make_ruleset
 from envs.sandbox.inside.program import forget, run
 from envs.sandbox.inside.protocol import (
     LAYERS,
@@ -23,50 +23,71 @@ from envs.sandbox.inside.protocol import (
     REPLY,
     Killed,
 )
+from envs.sandbox.inside.scratch import scratch_in, too_much_in
 
 TICK_S, TICK_WITHOUT_PIDFD_S = 0.05, 0.002
 """How often a run is looked at."""
-MOST_FILES, MOST_FILE_BYTES = 256, 32 * 2**20
 
 
 def serve(requests: socket.socket, jail: Jail, folder: str) -> None:
     """Until the other side closes. `folder`: where each run's scratch folder is made."""
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    number = 0
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, 1, NUM_DESCRIPTORS)
         if not message:
             return
         if len(descriptors) < NUM_DESCRIPTORS:  # a late wish to end the run before
             continue
-        scratch = os.path.join(folder, str(number))
-        os.mkdir(scratch, 0o700)
-        requests.send(_run(requests, message[0], descriptors, jail, scratch))
-        number += 1
+        requests.send(_answer(requests, message[0], descriptors, jail, folder))
 
 
-def _run(
-    requests: socket.socket, optional: int, descriptors: Sequence[int], jail: Jail, scratch: str
+def _answer(
+    requests: socket.socket, optional: int, descriptors: Sequence[int], jail: Jail, folder: str
 ) -> bytes:
+    """One run from its folder to its reply; what fails before it begins is told, not raised."""
     started = time.monotonic()
-    lane = os.getpid()
-    child = os.fork()
-    if child == 0:
-        _become_program(lane, requests, optional, descriptors, jail, scratch)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    why = _watch(child, requests, jail, scratch, started)
-    _kill_group(child)
-    _, status, usage = os.wait4(child, 0)
-    _end_survivors()
-    _remove(scratch)
+    with ExitStack() as behind:
+        try:
+            scratch = behind.enter_context(scratch_in(folder))
+            child = _fork(requests, optional, descriptors, jail, scratch)
+        except OSError as error:
+            _tell_fault(descriptors[-1], error)
+            return REPLY.pack(NOT_BEGUN_STATUS << 8, Killed.NOT, 0.0, time.monotonic() - started)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        why = _watch(child, requests, jail, scratch, started)
+        _kill_group(child)
+        _, status, usage = os.wait4(child, 0)
+        _end_survivors()
     cpu_s = usage.ru_utime + usage.ru_stime
     return REPLY.pack(status, why, cpu_s, time.monotonic() - started)
 
 
+def _fork(
+    requests: socket.socket, optional: int, descriptors: Sequence[int], jail: Jail, scratch: str
+) -> int:
+    """The child that becomes the program. OSError."""
+    lane = os.getpid()
+    ruleset = make_ruleset(jail.allowed, scratch) if jail.allowed else None
+    try:
+        child = os.fork()
+        if child == 0:
+            _become_program(lane, requests, optional, descriptors, jail, ruleset, scratch)
+        return child
+    finally:
+        if ruleset is not None:
+            os.close(ruleset)
+
+
+def _tell_fault(end: int, error: BaseException) -> None:
+    with suppress(OSError):  # nobody listens any more
+        os.write(end, f"fault {error}"[:500].encode("utf-8", "replace"))
+
+
 def _become_program(
     lane: int, requests: socket.socket, optional: int, descriptors: Sequence[int], jail: Jail,
-    scratch: str,
+    ruleset: int | None, scratch: str,
 ) -> None:  # fmt: skip
     """In the child; never returns."""
     try:
@@ -74,15 +95,14 @@ def _become_program(
         for target, source in enumerate((stdin, stdout, stderr)):
             os.dup2(source, target)
         requests.detach()
-        kept = [program, end] if jail.ruleset is None else [program, end, jail.ruleset]
-        close_all_but(kept)
+        close_all_but([program, end] if ruleset is None else [program, end, ruleset])
         layers = {layer for bit, layer in enumerate(LAYERS) if optional >> bit & 1}
-        found = lock(jail, scratch, lane, layers)
+        found = lock(jail, ruleset, scratch, lane, layers)
         forget("envs")
         os.write(end, ("ready " + " ".join(found)).encode())
     except BaseException as error:  # a child that is not locked in must never go on
         try:
-            os.write(descriptors[-1], f"fault {error}"[:500].encode("utf-8", "replace"))
+            _tell_fault(descriptors[-1], error)
         finally:
             os._exit(NOT_BEGUN_STATUS)
     run(program, end)
@@ -101,7 +121,7 @@ def _watch(child: int, requests: socket.socket, jail: Jail, scratch: str, starte
             tick = TICK_S if pidfd is not None else TICK_WITHOUT_PIDFD_S
             ready = [descriptor for descriptor, _ in poll.poll(max(0.0, min(tick, left)) * 1000)]
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                return Killed.FILES if _too_much_in(scratch) else Killed.NOT
+                return Killed.FILES if too_much_in(scratch) else Killed.NOT
             if requests.fileno() in ready:
                 requests.recv(1)
                 return Killed.ASKED
@@ -132,19 +152,7 @@ def _over_limit(child: int, cpu_s: float, scratch: str) -> Killed:
                 return Killed.THREADS
     except OSError:  # it has just ended, or /proc is masked
         pass
-    return Killed.FILES if _too_much_in(scratch) else Killed.NOT
-
-
-def _too_much_in(scratch: str) -> bool:
-    blocks = 0
-    for number, entry in enumerate(os.scandir(scratch)):
-        try:
-            blocks += entry.stat(follow_symlinks=False).st_blocks
-        except OSError:  # it has just been removed
-            continue
-        if number >= MOST_FILES or 512 * blocks > MOST_FILE_BYTES:
-            return True
-    return False
+    return Killed.FILES if too_much_in(scratch) else Killed.NOT
 
 
 def _kill_group(child: int) -> None:
@@ -178,13 +186,3 @@ def _children() -> list[int]:
             except OSError:
                 continue
     return found
-
-
-def _remove(scratch: str) -> None:
-    """It holds plain files only: both the filter and Landlock see to that."""
-    try:
-        for name in os.listdir(scratch):
-            os.unlink(os.path.join(scratch, name))
-        os.rmdir(scratch)
-    except OSError:  # both layers are missing, and accepted so
-        shutil.rmtree(scratch, ignore_errors=True)

@@ -96,8 +96,8 @@ def _make_jail(folder: str, settings: Settings) -> Jail:
     files = [*readable.standard_library(), *readable.shared_libraries(), *settings.package_paths]
     library = [os.path.dirname(os.__file__)]
     try:
-        version = landlock.abi()
-        ruleset = landlock.make_ruleset(files, library, readable.DEVICES, folder, version)
+        allowed = landlock.allow(files, library, readable.DEVICES, landlock.abi())
+        os.close(landlock.make_ruleset(allowed, folder))
     except OSError:  # the layer is missing, and named by `guarantees.py`
-        ruleset = None
-    return Jail(settings.limits, ruleset, make_filter())
+        allowed = None
+    return Jail(settings.limits, allowed, make_filter())

@@ -35,9 +35,8 @@ def test_every_version(version: int, tmp_path: Path) -> None:
 def look(version: int, folder: Path) -> list[str]:
     """What works, in a process that is locked in."""
     os.chdir(folder)
-    ruleset = landlock.make_ruleset(
-        ["library"], [os.fspath(folder)], ["/dev/null"], "scratch", version
-    )
+    allowed = landlock.allow(["library"], [os.fspath(folder)], ["/dev/null"], version)
+    ruleset = landlock.make_ruleset(allowed, "scratch")
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(ruleset)
     attempts: dict[str, Callable[[], object]] = {

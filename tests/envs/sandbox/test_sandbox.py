@@ -168,11 +168,11 @@ sys.modules["left"] = sys
 """
     look = """
 import builtins, json, os, random, sys
-print(os.listdir("."), len(os.listdir("..")), json.dumps(1), hasattr(builtins, "left"),
+print(os.listdir("."), json.dumps(1), hasattr(builtins, "left"),
       hasattr(sys, "left"), "LEFT" in os.environ, "left" in sys.modules, random.random())
 """
     before = sandbox.run(Run(look)).stdout
-    assert before.startswith("[] 1 1 False False False False")
+    assert before.startswith("[] 1 False False False False")
     assert sandbox.run(Run(mark)).outcome is Outcome.OK
     assert sandbox.run(Run(look)).stdout == before
 
