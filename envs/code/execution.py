@@ -82,6 +82,8 @@ def _same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, bool) is not isinstance(other, bool):
+        return False
     if isinstance(one, float) or isinstance(other, float):
         return _close(one, other)
     return bool(one == other)

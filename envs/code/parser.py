@@ -25,7 +25,9 @@ _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
 def find_tests(problem: CodeProblem, text: str, limit: int) -> tuple[TestCase, ...]:
-    """At most `limit` tests with different inputs, the first ones; none if it is malformed."""
+    """At most `limit` tests with different inputs, the first ones; none if it is malformed.
+
+    Inputs on stdin that differ in white space alone are the same."""
     answer = text[-MAX_CHARACTERS:].rpartition("</think>")[2]
     blocks = _blocks(answer.encode("utf-8", "replace").decode())
     if [label for label, _ in blocks] != ["input", "output"] * (len(blocks) // 2):
@@ -36,7 +38,7 @@ def find_tests(problem: CodeProblem, text: str, limit: int) -> tuple[TestCase, .
         test = _test(problem, given, expected)
         if test is None:
             return ()
-        tests.setdefault(test.input, test)
+        tests.setdefault(_key(problem, test), test)
     return tuple(tests.values())[:limit]
 
 
@@ -79,6 +81,11 @@ def _test(problem: CodeProblem, given: str, expected: str) -> TestCase | None:
         return TestCase(input=as_json(arguments), output=as_json(output))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
+
+
+def _key(problem: CodeProblem, test: TestCase) -> str:
+    """What makes a test another one: white space that a program would skip does not."""
+    return test.input if problem.entry_point else " ".join(test.input.split())
 
 
 def _arguments(entry: str, text: str) -> list[object] | dict[str, object]:

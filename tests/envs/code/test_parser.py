@@ -40,6 +40,13 @@ def test_the_first_ones_count_and_each_input_once():
     assert found(STDIN, text, 2) == [("1\n", "2"), ("2\n", "4")]
 
 
+def test_white_space_makes_no_new_test_on_stdin():
+    text = written(("1 2", "2"), ("1  2", "2"), (" 1\n2", "2"), ("12", "24"))
+    assert [given for given, _ in found(STDIN, text)] == ["1 2\n", "12\n"]
+    calls = written(("'a b'", "1"), ("'a  b'", "1"), (" 'a b' ", "1"))
+    assert [given for given, _ in found(CALL, calls)] == ['["a b"]', '["a  b"]']
+
+
 def test_an_answer_that_was_cut_keeps_its_whole_tests():
     whole = written(("1", "2"), ("3", "6"))
     assert found(STDIN, whole[: whole.rindex("6")]) == [("1\n", "2")]
