@@ -108,3 +108,21 @@ def test_partial_credit_is_no_success(task):
         ):
             result = env.step(state, "reasoner", tag(text))
             assert result.rewards.team == 0.0 and result.status == "running"
+
+
+@pytest.mark.parametrize("task", ["color_cube_rotation", "power_function", "countdown",
+                                  "fraction_simplification", "palindrome_generation"])  # fmt: skip
+def test_garbage_earns_no_partial_credit(task):
+    entry = an_entry(task)
+    for answer in ("(1", "True", "a" * 40, "?!"):
+        assert grading.score(task, "{}", entry, answer) == 0.0, answer
+
+
+@pytest.mark.parametrize(("found", "kept"), [(0.05, 0.0), (0.01, 0.0), (0.06, 0.06), (1.0, 1.0)])
+def test_only_scores_above_the_floor_count(found, kept, monkeypatch):
+    class Fixed:
+        def score_answer(self, answer, entry):
+            return found
+
+    monkeypatch.setattr(grading, "grader", lambda task, config: Fixed())
+    assert grading.score("gcd", "{}", entries.dump({"question": "", "answer": "1"}), "1") == kept
