@@ -152,7 +152,10 @@ def clean(folder: Path, names: Mapping[str, str]) -> None:
     containers = subprocess.run(listed, capture_output=True, text=True).stdout.split()
     if containers:
         subprocess.run(["docker", "rm", "--force", *containers], capture_output=True)
-    subprocess.run(["docker", "rmi", "--force", *names.values()], capture_output=True)
+    listed = ["docker", "image", "inspect", "--format", "{{.Id}}", *names.values()]
+    images = subprocess.run(listed, capture_output=True, text=True).stdout.split()
+    if images:  # by id: under all names, that of the registry too
+        subprocess.run(["docker", "rmi", "--force", *images], capture_output=True)
     for name in ("small", "quickstart", "registry", "context"):
         shutil.rmtree(folder / name, ignore_errors=True)
 
