@@ -16,7 +16,7 @@ from typing import Any
 from pipelines.local import end_group
 
 LABEL = "rolewise.images-test"
-"""Of the containers, so that those of a run that was stopped can be found."""
+"""Of the containers, its value the run's folder: those of a run that was stopped can be found."""
 
 
 def run_in_containers(
@@ -51,7 +51,7 @@ def main(spec: str, arguments: str, folder: str) -> int:
     warnings.filterwarnings("ignore", module="kfp")
     runner = local.DockerRunner(
         network_mode="host", user=user(), cap_drop=["ALL"], security_opt=["no-new-privileges"],
-        shm_size="1g", labels={LABEL: "step"},
+        shm_size="1g", labels={LABEL: folder},
     )  # fmt: skip
     local.init(runner=runner, pipeline_root=folder, raise_on_error=True)
     pipeline = components.load_component_from_file(spec)

@@ -147,11 +147,13 @@ def showing_logs(folder: Path) -> Iterator[None]:
 
 
 def clean(folder: Path, names: Mapping[str, str]) -> None:
-    """Remove containers and images by the names that only this test uses, and its folders."""
-    listed = ["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]
-    containers = subprocess.run(listed, capture_output=True, text=True).stdout.split()
-    if containers:
-        subprocess.run(["docker", "rm", "--force", *containers], capture_output=True)
+    """Remove this run's containers, the images of this test's names, and its folders."""
+    for name in ("small", "quickstart"):
+        mine = f"label={LABEL}={folder / name / 'run'}"
+        listed = ["docker", "ps", "--all", "--quiet", "--filter", mine]
+        containers = subprocess.run(listed, capture_output=True, text=True).stdout.split()
+        if containers:
+            subprocess.run(["docker", "rm", "--force", *containers], capture_output=True)
     listed = ["docker", "image", "inspect", "--format", "{{.Id}}", *names.values()]
     images = subprocess.run(listed, capture_output=True, text=True).stdout.split()
     if images:  # by id: under all names, that of the registry too
