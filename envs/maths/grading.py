@@ -11,9 +11,10 @@ from functools import lru_cache
 from envs.maths.answers import extract_boxed, is_value
 from envs.maths.grading_algebra import Unsettled, same_expression
 from envs.maths.grading_forms import Form, Kind, read_form
-from envs.maths.grading_numbers import read_number, same_number
+from envs.maths.grading_numbers import in_decimal, read_based, read_number, same_number
 from envs.maths.grading_text import plain, spaceless, split_top
-from envs.maths.grading_words import bare, is_words, split_unit
+from envs.maths.grading_units import without_units
+from envs.maths.grading_words import bare, is_words, may_be_product
 
 __all__ = ["equal", "extract_boxed"]
 MAX_COMPARED = 64
@@ -23,6 +24,7 @@ _UNDEFINED = re.compile(r"/\s*\(?\s*0+(?![\d.])|\\frac\s*\{[^{}]*\}\s*\{\s*0+\s*
 """Divided by zero, or an equation without a side."""
 _INTEGER = re.compile(r"-?[0-9]{1,100}")
 _EQUALS = re.compile(r"\s*=\s*")
+COLON = re.compile(r"\s*:\s*")
 
 
 def equal(answer: str, reference: str) -> bool:
@@ -67,7 +69,7 @@ class _Comparison:
 
     def same(self, mine: Form, theirs: Form) -> bool:
         if mine.name and theirs.name and spaceless(mine.name) != spaceless(theirs.name):
-            return False
+            return _exchanged(mine, theirs)
         if theirs.kind is Kind.VALUE:
             return self._value(mine, theirs)
         if mine.kind is Kind.VALUE:
@@ -87,7 +89,14 @@ class _Comparison:
     def _value(self, mine: Form, theirs: Form) -> bool:
         if mine.kind is Kind.SET and len(mine.items) == 1:
             mine = mine.items[0]
-        return mine.kind is Kind.VALUE and self._values(mine.text, theirs.text)
+        if mine.kind is not Kind.VALUE:
+            return False
+        if self._values(mine.text, theirs.text):
+            return True
+        if bool(mine.name) is bool(theirs.name):
+            return False
+        one, other = _equation(mine), _equation(theirs)
+        return bool(one and other) and self._algebra(one, other)
 
     def _row(self, mine: Form, theirs: Form) -> bool:
         """A tuple in its order; `1, 2` and `x = 1, y = 2` count as (1, 2), `[1, 2]` does not."""
@@ -137,9 +146,15 @@ class _Comparison:
             )
         if not (is_definite(mine) and is_definite(theirs)):
             return False
-        (mine, my_unit), (theirs, their_unit) = split_unit(mine), split_unit(theirs)
-        if my_unit and their_unit and my_unit != their_unit:
+        ratios = split_top(mine, COLON), split_top(theirs, COLON)
+        if max(map(len, ratios)) > 1:
+            return self._ratio(*ratios)
+        values = without_units(in_decimal(mine), in_decimal(theirs))
+        if values is None:
             return False
+        mine, theirs = values
+        if read_based(mine) or read_based(theirs):
+            return read_based(mine) == read_based(theirs)
         numbers = read_number(bare(mine)), read_number(bare(theirs))
         if numbers[0] and numbers[1]:
             return same_number(numbers[0], numbers[1])
@@ -149,11 +164,18 @@ class _Comparison:
         """Not two numbers: equal letter by letter, as words, or for the algebra system."""
         if spaceless(mine) == spaceless(theirs):
             return True
-        if is_words(mine) or is_words(theirs):
-            return bare(mine).casefold() == bare(theirs).casefold()
+        words = [text for text in (mine, theirs) if is_words(text)]
+        if words and bare(mine).casefold() == bare(theirs).casefold():
+            return True
+        if not all(map(may_be_product, words)):
+            return False
         if len(bare(mine)) == 1 and len(bare(theirs)) == 1:
             return bare(mine) == bare(theirs)
         return self._algebra(mine, theirs)
+
+    def _ratio(self, mine: list[str], theirs: list[str]) -> bool:
+        """`3:4` part by part: neither a fraction nor another ratio, since it may be a time."""
+        return len(mine) == len(theirs) and all(map(self._values, mine, theirs))
 
     def _sides(self, sides: list[str], theirs: str) -> bool:
         """`2 + 3 = 5`, `x = 6/2 = 3`: every side but a name's must be the reference."""
@@ -172,6 +194,18 @@ def _named(form: Form) -> bool:
     """Whether it is a list of assignments to different names."""
     names = [item.name for item in form.items]
     return len(names) > 1 and all(names) and len(set(names)) == len(names)
+
+
+def _equation(form: Form) -> str:
+    """A value as an equation with a letter in it; empty if it is none."""
+    text = f"{form.name} = {form.text}" if form.name else form.text
+    return text if text.count("=") == 1 and not form.name.startswith("(") else ""
+
+
+def _exchanged(mine: Form, theirs: Form) -> bool:
+    """`y = x` for `x = y`."""
+    pairs = ((mine.name, theirs.text), (mine.text, theirs.name))
+    return all(spaceless(one) == spaceless(other) for one, other in pairs)
 
 
 def _is_name(text: str) -> bool:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from envs.maths.grading_text import latex
+from envs.maths.grading_latex import latex
 
 CPU_S = 2.0
 """For one comparison; usual ones take 0.01 s."""
@@ -28,10 +28,11 @@ WALL_S = 60.0
 _SCRIPT = str(Path(__file__).with_name("grading_worker.py"))
 MAX_EXPRESSION = 200
 """Characters."""
-_ALLOWED = re.compile(r"[A-Za-z0-9\s+\-*/^_=<>()\[\]{}|.,!'\\&:]*")
+_ALLOWED = re.compile(r"[A-Za-z0-9\s+\-*/^_=<>()\[\]{}|.,!\\&]*")
 _HUGE = re.compile(r"\^\s*\{?\s*[-+(]*\s*\d{5,}|\d{5,}\s*\)?\s*!|!\s*\)?\s*!|\d{60,}")
 """Exponents and factorials that would be computed digit by digit."""
-_TWO_NUMBERS = re.compile(r"(?<![_\d])\d+\s+\d")
+_TWO_NUMBERS = re.compile(r"(?<![_\d])\d+\s+\d|[\d)]\s*_")
+"""Numbers side by side, and a number with a base."""
 _TOWER = re.compile(r"\^\s*\{[^{}A-Za-z\\]*\^|\^\s*\{?\w+\}?\s*\^|\^\s*(?:\{[^{}]*!|\w\s*!)")
 """A power or a factorial in an exponent of numbers."""
 _COMMANDS_LISTED = """

@@ -3,14 +3,18 @@
 import re
 
 from envs.maths.answers import is_value
-from envs.maths.grading import equal, is_definite, is_infinite
+from envs.maths.grading import COLON, equal, is_definite, is_infinite
 from envs.maths.grading_algebra import Unsettled, askable, same_expression
 from envs.maths.grading_forms import Form, Kind, read_form
-from envs.maths.grading_numbers import read_number
-from envs.maths.grading_text import latex, plain
-from envs.maths.grading_words import split_unit
+from envs.maths.grading_latex import latex
+from envs.maths.grading_numbers import read_based, read_number
+from envs.maths.grading_text import plain, split_top
+from envs.maths.grading_units import split_unit
 
-_FUNCTIONS = frozenset(("sqrt", "floor", "ceil", "sin", "cos", "tan", "log", "exp", "binom"))
+_FUNCTIONS = frozenset(
+    ("sqrt", "floor", "ceil", "sin", "cos", "tan", "log", "exp", "binom")
+    + ("matrix", "pmatrix", "bmatrix", "vmatrix")
+)
 _WORD = re.compile(r"\(?[A-Za-z]+\)?")
 
 
@@ -35,9 +39,13 @@ def _fault(form: Form, algebra: bool) -> str | None:
     if form.kind is not Kind.VALUE:
         return next(filter(None, (_fault(item, algebra) for item in form.items)), None)
     text = form.text
+    parts = split_top(text, COLON)
+    if len(parts) > 1:
+        return next(filter(None, (_fault(Form(Kind.VALUE, part), algebra) for part in parts)), None)
+    text = _without_unit(text)
     if not is_definite(text):
         return f"holds {text!r}, which is no value"
-    if read_number(text) or _WORD.fullmatch(text) or is_infinite(text):
+    if read_number(text) or read_based(text) or _WORD.fullmatch(text) or is_infinite(text):
         return None
     if _prose(text) or not askable(latex(text)):
         return "is prose, or no expression that can be compared"
@@ -47,15 +55,18 @@ def _fault(form: Form, algebra: bool) -> str | None:
 
 
 def _prose(text: str) -> bool:
-    """Words that are neither functions nor a number's unit, or an ellipsis."""
-    words = set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{3,}", split_unit(text)[0]))
+    """Words that are no functions, or an ellipsis."""
+    words = set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{3,}", text))
     return bool(words - _FUNCTIONS) or "..." in text or "dots" in text
 
 
+def _without_unit(text: str) -> str:
+    measured = split_unit(text)
+    return measured.value if measured.sure else text
+
+
 def _compares(text: str) -> bool:
-    """An expression by the algebra system; a number with a unit by its number."""
-    value = split_unit(text)[0]
     try:
-        return bool(read_number(value)) or same_expression(text, text)
+        return same_expression(text, text)
     except Unsettled:
         return False

@@ -10,7 +10,7 @@ from enum import Enum
 
 from envs.maths.grading_numbers import read_number
 from envs.maths.grading_text import closing, split_top
-from envs.maths.grading_words import split_unit
+from envs.maths.grading_units import split_unit
 
 MAX_ITEMS = 32
 MAX_DEPTH = 4
@@ -20,6 +20,7 @@ _UNION = re.compile(r"\s*\\cup(?![a-z])\s*")
 _EQUALS = re.compile(r"\s*(?<![<>!=:])=(?!=)\s*")
 _ORDER = re.compile(r"\s*(\\le(?![a-z])|\\ge(?![a-z])|<|>)\s*")
 _MEMBER = re.compile(r"\s*\\in(?![a-z])\s*")
+_REALS = r"\mathbb{R}"
 _SIGN = re.compile(r"\\pm(?![a-z])")
 _NAME = re.compile(
     r"[A-Za-z](?:_(?:\w|\{\w+\}))?'*(?:\([a-z](?:,\s*[a-z])*\))?"
@@ -54,7 +55,7 @@ class Form:
 
 def read_form(text: str, depth: int = MAX_DEPTH) -> Form:
     """The shape of `text` (in the spelling of `grading_text.plain`)."""
-    text = text.strip()
+    text = r"(-\infty, \infty)" if text.strip() == _REALS else text.strip()
     if not text or depth == 0 or read_number(split_unit(text)[0]):
         return Form(Kind.VALUE, text)
     parts = split_top(text, _SEPARATOR)
@@ -123,8 +124,10 @@ def _interval(parts: list[str], signs: list[str]) -> Form | None:
 
 
 def _equation(text: str, depth: int) -> Form | None:
-    """`x = 5`. Of more sides, all are claims: `x = 6/2 = 3` is kept as one value."""
+    """`x = 5` and `5 = x`. Of more sides, all are claims: `x = 6/2 = 3` is kept as one value."""
     sides = split_top(text, _EQUALS)
+    if len(sides) == 2 and not _NAME.fullmatch(sides[0]):
+        sides.reverse()
     if len(sides) != 2 or not all(sides) or not _NAME.fullmatch(sides[0]):
         return None
     return replace(read_form(sides[1], depth), name=sides[0].replace(" ", ""))

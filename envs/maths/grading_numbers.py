@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 TOLERANCE = Fraction(1, 10**6)
-"""Absolute, where at least one of two numbers is a decimal."""
+"""Absolute, whatever the size, where at least one of two numbers is a decimal."""
 SHARE = Fraction(1, 1000)
 """Of the larger number: the tolerance is never more than this, so that 0 is not close to 1e-7."""
 NOISE = Fraction(1, 10**12)
@@ -18,6 +18,11 @@ _MAX_POWER = 64
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
 _PLAIN = rf"(?:{_DIGITS}(?:\.\d*)?|\.\d+)"
+_GROUPED = re.compile(r"([-+]?\d{1,3})((?: \d{3})+)(\.\d+)?", re.ASCII)
+_REPEATING = re.compile(r"([-+]?)(\d*)\.(\d*)\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))", re.ASCII)
+_BASED = re.compile(
+    r"\(?(-?[0-9A-Za-z]*\d[0-9A-Za-z]*)\)?\s*_\s*(?:\{\s*(\d+)\s*\}|(\d+))", re.ASCII
+)
 _SIMPLE = re.compile(rf"([-+]?)\s*({_PLAIN})(?:[eE]([-+]?\d{{1,3}}))?", re.ASCII)
 _POWER = re.compile(r"([-+]?)\s*(\d{1,6})\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d+)\s*\}|(-?\d+))", re.ASCII)
 _TIMES_POWER = re.compile(
@@ -26,7 +31,7 @@ _TIMES_POWER = re.compile(
 _FRAC = re.compile(
     r"([-+]?)\s*(\d*)\s*\\frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))", re.ASCII
 )
-_SLASH = re.compile(r"([-+]?)\s*(?:(\d+)\s+)?([^/]+?)\s*/\s*([^/]+)", re.ASCII)
+_SLASH = re.compile(r"([-+]?)\s*(?:(\d+)\s+(?!0\d))?([^/]+?)\s*/\s*([^/]+)", re.ASCII)
 _PERCENT = re.compile(r"(.+?)\s*(?:%|\bpercent)", re.DOTALL)
 
 
@@ -45,7 +50,25 @@ def read_number(text: str) -> Number | None:
     if percent:
         inner = read_number(percent[1]) if "%" not in percent[1] else None
         return inner and Number(inner.value / 100, inner.exact)
-    return _atom(text) or _fraction(text) or _scientific(text)
+    grouped = _GROUPED.fullmatch(text)
+    if grouped:
+        text = text.replace(" ", "")
+    return _atom(text) or _fraction(text) or _scientific(text) or _repeating(text)
+
+
+def read_based(text: str) -> tuple[str, int] | None:
+    """Digits and base of `204_5` or `(1A)_{16}`. No value: the base says how it must be written."""
+    found = _BASED.fullmatch(text.strip())
+    if found is None:
+        return None
+    sign, digits = ("-", found[1][1:]) if found[1][0] == "-" else ("", found[1])
+    return sign + (digits.lstrip("0") or "0").upper(), int(found[2] or found[3])
+
+
+def in_decimal(text: str) -> str:
+    """A number marked as one of base 10, without the mark."""
+    based = read_based(text)
+    return based[0] if based and based[1] == 10 else text
 
 
 def same_number(answer: Number, reference: Number) -> bool:
@@ -104,6 +127,17 @@ def _scientific(text: str) -> Number | None:
     if factor is None or power is None:
         return None
     return Number(factor.value * power.value, factor.exact)
+
+
+def _repeating(text: str) -> Number | None:
+    r"""`0.1\overline{6}`, exactly."""
+    found = _REPEATING.fullmatch(text)
+    if found is None:
+        return None
+    once, again = found[3], found[4] or found[5]
+    value = Fraction(f"{found[2] or 0}.{once or 0}")
+    value += Fraction(int(again), (10 ** len(again) - 1) * 10 ** len(once))
+    return Number(-value if found[1] == "-" else value, True)
 
 
 def _atom_in(text: str) -> Number | None:

@@ -6,6 +6,8 @@ Only spelling: signs, sizes, text commands, spaces. No value is computed here. A
 
 import re
 
+from envs.maths.grading_units import currency_last, spelled_out
+
 _SYMBOLS = {
     "−": "-", "–": "-", "—": "-", "×": r"\times ", "·": r"\cdot ", "∙": r"\cdot ", "÷": "/",
     "⁄": "/", "√": r"\sqrt ", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ",
@@ -13,13 +15,14 @@ _SYMBOLS = {
     "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "∪": r"\cup ", "∈": r"\in ", "±": r"\pm ",
     "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ", "\u00a0": " ",
     "\u2009": " ", "\u202f": " ", "′": "'", "€": "", "£": "",
+    "ℝ": r"\mathbb{R}",
 }  # fmt: skip
 _TRANSLATE = str.maketrans(_SYMBOLS)
 _REPLACED = (
-    (re.compile(r"\\\$|\$|\\[()]|\\\[|\\\]"), ""),
+    (re.compile(r"(?<!\\)\\\$|\$|(?<!\\)\\[()\[\]]"), ""),
     (re.compile(r"\\(left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle)(?![A-Za-z])\.?"), ""),
     (re.compile(r"(?<=\d)(\{,\}|,?\\[,!]|,\\ )(?=\d{3}(?!\d))"), ""),
-    (re.compile(r"\\[,;:! ]|~|\\q?quad(?![a-z])"), " "),
+    (re.compile(r"(?<!\\)\\[,;:! ]|~|\\q?quad(?![a-z])"), " "),
     (re.compile(r"\\boxed\s*(?=\{)"), ""),
     (re.compile(r"\\[dtc]frac(?![a-z])"), r"\\frac"),
     (re.compile(r"\\lbrace(?![a-z])"), r"\\{"),
@@ -32,47 +35,25 @@ _REPLACED = (
     (re.compile(r"\\(lor|vee)(?![a-z])"), " or "),
     (re.compile(r"\\(land|wedge)(?![a-z])"), " and "),
     (re.compile(r"\\%"), "%"),
+    (re.compile(r"\\mathbb\s+([A-Z])(?![A-Za-z])"), r"\\mathbb{\1}"),
+    (re.compile(r"\{([^{}]*)\\over(?![A-Za-z])([^{}]*)\}"), r"\\frac{\1}{\2}"),
     (re.compile(r"\^\s*(\\circ(?![a-z])|\{\s*\\circ\s*\})"), ""),
 )  # fmt: skip
+_ROOT = re.compile(r"√\s*(\d+(?:\.\d+)?)")
 _TEXT = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|rm|bf)\s*\{([^{}]*)\}")
-_PYTHON = (
-    (re.compile(r"\*\*"), "^"),
-    (re.compile(r"(?<![\\A-Za-z])sqrt\s*(?=[(\d])"), r"\\sqrt"),
-    (re.compile(r"(?<![\\A-Za-z])(pi|binom)(?![A-Za-z])"), r"\\\1 "),
-    (re.compile(r"(?<![\\A-Za-z])(sin|cos|tan|log|ln|exp)(?=\s*\()"), r"\\\1"),
-)
-_POWER = re.compile(r"\^\s*(-?\d{2,}|-\d)(?![\d.])")
-_ROOT = re.compile(r"\\sqrt\s*(\d)")
 
 
 def plain(text: str) -> str:
     """The answer in one spelling: `\\dfrac{3}{4}` as `\\frac{3}{4}`, `x**2` as `x^2`."""
-    text = text.translate(_TRANSLATE)
+    text = spelled_out(_ROOT.sub(r"\\sqrt{\1}", text).translate(_TRANSLATE))
     for pattern, instead in _REPLACED:
         text = pattern.sub(instead, text)
     for _ in range(3):  # text inside text
         text = _TEXT.sub(r" \1 ", text)
-    text = " ".join(text.split()).rstrip(".,; ")
-    while text.startswith("{") and _group(text, 0) == len(text) and not _lists(text):
+    text = " ".join(text.split()).rstrip(".,; \\")
+    while text.startswith("{") and closing(text, 0) == len(text) and not _lists(text):
         text = text[1:-1].strip()
-    return text
-
-
-def latex(text: str) -> str:
-    """Plain text with what only Python or ASCII writers use turned into LaTeX."""
-    for pattern, instead in _PYTHON:
-        text = pattern.sub(instead, text)
-    text = _POWER.sub(r"^{\1}", text)
-    text = _ROOT.sub(r"\\sqrt{\1}", text)
-    for opener, instead, closer in (
-        ("^floor(", r"^{\lfloor ", r" \rfloor }"),
-        ("^(", "^{", "}"),
-        (r"\sqrt(", r"\sqrt{", "}"),
-        ("floor(", r"\lfloor ", r" \rfloor "),
-        ("ceil(", r"\lceil ", r" \rceil "),
-    ):
-        text = _reclose(text, opener, instead, closer)
-    return _binomials(text).replace("*", r"\cdot ")
+    return currency_last(text)
 
 
 def spaceless(text: str) -> str:
@@ -98,7 +79,7 @@ def split_top(text: str, separators: re.Pattern[str]) -> list[str]:
     return [*parts, text[last:].strip()]
 
 
-def _group(text: str, start: int) -> int | None:
+def closing(text: str, start: int) -> int | None:
     """One past the bracket that closes the one at `start`; any kind closes any, as in (0, 1]."""
     depth = 0
     for at in range(start, len(text)):
@@ -111,29 +92,6 @@ def _group(text: str, start: int) -> int | None:
     return None
 
 
-closing = _group
-
-
 def _lists(text: str) -> bool:
     """Whether braces hold several things: a set as Python prints it."""
     return len(split_top(text[1:-1], re.compile("[,;]"))) > 1
-
-
-def _reclose(text: str, opener: str, instead: str, closer: str) -> str:
-    """Replace `opener ... )` with `instead ... closer`, for each balanced one."""
-    at = text.find(opener)
-    while at >= 0:
-        inside = at + len(opener)
-        end = _group(text, inside - 1)
-        if end is None:
-            break
-        text = f"{text[:at]}{instead}{text[inside : end - 1]}{closer}{text[end:]}"
-        at = text.find(opener, at + len(instead))
-    return text
-
-
-def _binomials(text: str) -> str:
-    """`C(10, 5)` as a binomial coefficient."""
-    return re.sub(
-        r"(?<![\\A-Za-z])C\(([^(),]+(?:\([^()]*\))?),([^(),]+)\)", r"\\binom{\1}{\2}", text
-    )

@@ -17,12 +17,24 @@ from typing import Any
 
 from latex2sympy2_extended import NormalizationConfig  # type: ignore[import-untyped]
 from math_verify import LatexExtractionConfig, parse, verify  # type: ignore[import-untyped]
-from sympy import Basic, Expr, Float, I, Rational, nan, oo, zoo  # type: ignore[import-untyped]
+from sympy import (  # type: ignore[import-untyped]
+    Basic,
+    Equality,
+    Expr,
+    Float,
+    I,
+    Rational,
+    nan,
+    oo,
+    zoo,
+)
 
 MEMORY_BYTES = 2 * 2**30
 _DIGITS = 120
 _CLOSE = Rational(1, 10**100)
 """Of the larger one; what is exact must agree in so many digits."""
+_NOISE = Rational(1, 10**12)
+"""How far from 0 a decimal may be to count as 0."""
 _POINTS = (Rational(7, 5), Rational(13, 11), Rational(17, 7), Rational(23, 19))
 _CONFIG = [
     LatexExtractionConfig(
@@ -100,6 +112,9 @@ def _compare(mine: str, theirs: str) -> bool:
 
 
 def _undefined(value: Any) -> bool:
+    """Also an equation of numbers: 1 = 1 says no more than 2 = 2."""
+    if isinstance(value, Equality):
+        return bool((value.lhs - value.rhs).is_number)
     return isinstance(value, Basic) and value.has(nan, zoo, oo, -oo)
 
 
@@ -108,13 +123,15 @@ def _closed(value: Any) -> bool:
 
 
 def _same_value(one: Any, other: Any) -> bool:
-    """Exact values to 100 digits; a decimal may be off by 1e-6, and by a thousandth of itself."""
-    gap, size = abs((one - other).evalf(_DIGITS)), max(abs(one.evalf(20)), abs(other.evalf(20)))
-    if not (gap.is_finite and size.is_finite):
+    """Exact values to 100 digits; a decimal as `grading_numbers.same_number` says."""
+    gap = abs((one - other).evalf(_DIGITS))
+    sizes = sorted((abs(one.evalf(20)), abs(other.evalf(20))))
+    if not (gap.is_finite and sizes[0].is_finite and sizes[1].is_finite):
         return False
     if one.has(Float) or other.has(Float):
-        return bool(gap <= min(Rational(1, 10**6), size / 1000))
-    return bool(gap <= _CLOSE * max(size, Rational(1)))
+        allowed = _NOISE if sizes[0] <= _CLOSE else min(Rational(1, 10**6), sizes[1] / 1000)
+        return bool(gap <= allowed)
+    return bool(gap <= _CLOSE * max(sizes[1], Rational(1)))
 
 
 def _agree(one: Any, other: Any) -> bool:

