@@ -5,18 +5,19 @@ import re
 MAX_CHARACTERS = 40_000
 """Of a text; the end is read."""
 _FENCE = re.compile(
-    r"^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE
+    r"^[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE
 )
-_PYTHON = ("", "py", "py3", "python", "python3")
+_PYTHON = ("py", "py3", "python", "python3")
 
 
 def find_program(text: str) -> str | None:
-    """The last fenced block that is Python, or has no language; None where there is none.
+    """The last fenced block labelled Python, or the last without a label where none is labelled.
 
-    Everything up to a closing `</think>` is dropped. A block that the length limit cut off counts
-    to the end of the text.
+    None where there is neither; blank blocks do not count. Everything up to a closing `</think>`
+    is dropped. A block that the length limit cut off counts to the end of the text.
     """
     answer = text[-MAX_CHARACTERS:].rpartition("</think>")[2]
-    blocks = [body for language, body in _FENCE.findall(answer) if language.lower() in _PYTHON]
-    program = next((body for body in reversed(blocks) if body.strip()), None)
-    return program and program.encode("utf-8", "replace").decode()
+    blocks = [(name.lower(), body) for _, name, body in _FENCE.findall(answer) if body.strip()]
+    labelled = [body for name, body in blocks if name in _PYTHON]
+    programs = labelled or [body for name, body in blocks if not name]
+    return programs[-1].encode("utf-8", "replace").decode() if programs else None

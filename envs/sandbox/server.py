@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from envs.sandbox.inside.settings import Limits, Settings, encode
@@ -30,6 +32,8 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }  # fmt: skip
 """All that a program sees in `os.environ`."""
+MOST_SAID = 8192
+"""Bytes of the server's own words that are kept: the last ones."""
 
 
 class Server:
@@ -37,6 +41,7 @@ class Server:
 
     def __init__(self, options: SandboxOptions) -> None:
         self._idle: list[socket.socket] = []
+        self._said, self._listening = b"", threading.Lock()
         places = [place for name in options.packages for place in _places(name)]
         self.folder = tempfile.mkdtemp(prefix="rolewise-sandbox-")
         self._control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -49,6 +54,9 @@ class Server:
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 env=_environment(), pass_fds=[other.fileno()], cwd="/", start_new_session=True,
             )  # fmt: skip
+        assert self.process.stdout
+        self._output = self.process.stdout
+        os.set_blocking(self._output.fileno(), False)
 
     def take(self) -> socket.socket:
         """A connection to a lane that nobody else uses. OSError if the server is gone."""
@@ -56,6 +64,7 @@ class Server:
             return self._idle.pop()
         except IndexError:
             pass
+        self._listen()  # a lane that dies says why: one is asked for when one has died
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
@@ -84,17 +93,25 @@ class Server:
         """End it and all that it runs; what it said, for a message."""
         self._let_go()
         try:
-            said, _ = self.process.communicate(timeout=5)
+            self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            said, _ = self.process.communicate()
+            self.process.wait()
+        self._listen()
+        self._output.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-        return said.decode(errors="replace").strip()
+        return self._said.decode(errors="replace").strip()
 
     def abandon(self) -> None:
         """In a forked copy of this process: let go without ending it."""
         self._let_go()
         self.process.returncode = 0  # not ours to wait for
+
+    def _listen(self) -> None:
+        """Keep the end of what it has said: a full pipe would hold up those who write to it."""
+        with self._listening, suppress(BlockingIOError):
+            while not self._output.closed and (chunk := os.read(self._output.fileno(), 65536)):
+                self._said = (self._said + chunk)[-MOST_SAID:]
 
     def _let_go(self) -> None:
         self._control.close()

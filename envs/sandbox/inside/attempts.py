@@ -36,6 +36,12 @@ def fork() -> None:
     os.waitpid(child, 0)
 
 
+def write_above() -> None:
+    """Where the next run's folder will lie."""
+    open("../attempt", "w").close()
+    os.unlink("../attempt")
+
+
 def shell() -> None:
     """One that does nothing."""
     child = os.posix_spawn("/bin/sh", ["sh", "-c", ":"], {})
@@ -71,6 +77,8 @@ def attacks(given: dict[str, Any]) -> dict[str, dict[str, Callable[[], object]]]
             "write a host file": lambda: open(canary, "a").close(),
             "change a host file's mode": lambda: os.chmod(canary, 0o600),
             "list a host folder": lambda: os.listdir(os.path.dirname(canary)),
+            "list the folder above": lambda: os.listdir(".."),
+            "write into the folder above": write_above,
             "read another's environment": lambda: open(f"/proc/{ours}/environ").close(),
         },
         "network": {

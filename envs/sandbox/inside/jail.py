@@ -12,7 +12,7 @@ from envs.sandbox.inside.protocol import LAYERS
 from envs.sandbox.inside.settings import Limits, cpu_backstop
 
 FILE_BYTES = 16 * 2**20
-"""Most bytes of one file in the scratch folder."""
+"""Most of one file in the scratch folder."""
 OPEN_FILES = 64
 STACK_BYTES = 64 * 2**20
 """Of the main thread: programs that recurse deeply ask for more than the usual 8 MiB."""

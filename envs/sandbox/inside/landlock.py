@@ -4,6 +4,7 @@ Landlock governs opening, making and removing files; it does not hide that a pat
 """
 
 import ctypes
+import fcntl
 import os
 import struct
 from collections.abc import Iterable
@@ -23,6 +24,9 @@ ON_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 DEVICE = READ_FILE | WRITE_FILE | TRUNCATE
 PLAIN = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | REMOVE_FILE | MAKE_REG
 """In the scratch folder: plain files, no folders, links or pipes."""
+
+ABOVE_RUNS = 64
+"""Descriptors from here on are out of the way: those of a run stay low."""
 
 
 def abi() -> int:
@@ -48,7 +52,9 @@ def allow(
     for rights, paths in wanted.items():
         for path in paths:
             with suppress(OSError):
-                places.append((rights, os.open(path, os.O_PATH | os.O_CLOEXEC)))
+                opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+                places.append((rights, fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, ABOVE_RUNS)))
+                os.close(opened)
     return Allowed(version, tuple(places))
 
 

@@ -73,7 +73,10 @@ def _fork(
     try:
         child = os.fork()
         if child == 0:
-            _become_program(lane, requests, optional, descriptors, jail, ruleset, scratch)
+            try:
+                _become_program(lane, requests, optional, descriptors, jail, ruleset, scratch)
+            finally:
+                os._exit(NOT_BEGUN_STATUS)
         return child
     finally:
         if ruleset is not None:
@@ -152,7 +155,7 @@ def _over_limit(child: int, cpu_s: float, scratch: str) -> Killed:
                 return Killed.THREADS
     except OSError:  # it has just ended, or /proc is masked
         pass
-    return Killed.FILES if too_much_in(scratch) else Killed.NOT
+    return Killed.FILES if too_much_in(scratch, child) else Killed.NOT
 
 
 def _kill_group(child: int) -> None:

@@ -7,8 +7,10 @@ another: names, contents, sizes, times. What a program may do in it is `landlock
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
+
+from envs.sandbox.inside.jail import FILE_BYTES
 
 MOST_FILES, MOST_FILE_BYTES = 256, 32 * 2**20
 
@@ -16,6 +18,8 @@ MOST_FILES, MOST_FILE_BYTES = 256, 32 * 2**20
 @contextmanager
 def scratch_in(folder: str) -> Iterator[str]:
     """A new folder; OSError if none can be made. One that cannot be removed is not used again."""
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
     for number in count():
         path = os.path.join(folder, str(number))
         try:
@@ -39,14 +43,33 @@ def _remove(path: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def too_much_in(scratch: str) -> bool:
-    """More files or bytes than a run may have at a time."""
-    blocks = 0
-    for number, entry in enumerate(os.scandir(scratch)):
-        try:
-            blocks += entry.stat(follow_symlinks=False).st_blocks
-        except OSError:  # it has just been removed
-            continue
-        if number >= MOST_FILES or 512 * blocks > MOST_FILE_BYTES:
-            return True
-    return False
+def too_much_in(scratch: str, child: int | None = None) -> bool:
+    """More files or bytes than a run may have at a time; those of a living `child` without names
+    too. Nothing that a program does in the meantime raises."""
+    try:
+        held = _nameless(scratch, child) if child else 0
+        for number, entry in enumerate(os.scandir(scratch)):
+            with suppress(FileNotFoundError):  # it has just been removed
+                held += entry.stat(follow_symlinks=False).st_blocks * 512
+            if number >= MOST_FILES or held > MOST_FILE_BYTES:
+                return True
+    except OSError:  # it has just ended, or /proc is masked
+        return False
+    return held > MOST_FILE_BYTES
+
+
+def _nameless(scratch: str, child: int) -> int:
+    """Bytes of files that were removed, and that a descriptor or a mapping keeps. A mapping does
+    not tell how much its file holds: it counts as the most that one may."""
+    inside, gone = os.fsencode(scratch) + b"/", b" (deleted)"
+    opened: dict[tuple[int, int], int] = {}
+    for name in os.listdir(f"/proc/{child}/fd"):
+        path = f"/proc/{child}/fd/{name}"
+        with suppress(FileNotFoundError):  # just closed
+            if os.fsencode(os.readlink(path)).startswith(inside):
+                found = os.stat(path)
+                opened[found.st_dev, found.st_ino] = 0 if found.st_nlink else found.st_blocks * 512
+    with open(f"/proc/{child}/maps", "rb") as file:
+        lines = [line for line in file.read().splitlines() if line.endswith(gone)]
+    mapped = {tuple(line.split()[3:5]) for line in lines if inside in line}
+    return sum(opened.values()) + FILE_BYTES * len(mapped)

@@ -16,13 +16,19 @@ from envs.sandbox.inside import kernel, numbers
 KILL_PROCESS, ALLOW, ERRNO = 0x80000000, 0x7FFF0000, 0x00050000
 LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 X32_BIT = 0x40000000
-CLONE_THREAD, CLONE_NEW = 0x00010000, 0x7E020080
-FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
-"""Duplicates, flags, locks, the size of a pipe: not the owner of a signal (F_SETOWN)."""
+CLONE_THREAD, CLONE_NEW = 0x00010400, 0x7E020080
+"""A thread shares its descriptors: those of a table of its own would not be counted."""
+CLOSE_RANGE_UNSHARE = 2
+FCNTL = (0, 1, 2, 3, 4, 1030, 1032)
+"""Duplicates, flags, the size of a pipe: not the owner of a signal (F_SETOWN), nor locks, which
+other processes see."""
+FUTEX_PRIVATE = 0x80
+SHARED_WAITS = (0, 9, 0x100, 0x109)
+"""WAIT and WAIT_BITSET, by either clock; the C library joins threads by them."""
 IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """Is it a terminal, its size, bytes to read, non-blocking, close-on-exec."""
 AF_UNIX, SOCK_STREAM = 1, 1
-ACCESS_MODE, TRUNCATE = 0o3, 0o1000
+ACCESS_MODE, TRUNCATE, NAMELESS = 0o3, 0o1000, 0o20000000
 
 Code = list[tuple[int, int, int, int]]
 """Instructions: operation, jump if true, jump if false, constant."""
@@ -68,19 +74,33 @@ def _checked_calls() -> dict[str, Code]:
         ],
         "prlimit64": [(LOAD, 0, 0, _low(0)), (EQUAL, 1, 0, 0), *DENY, *PERMIT],
         "fcntl": _one_of(1, FCNTL),
+        "futex": _no_waiting_with_others(),
+        "close_range": [*_masked(2, CLOSE_RANGE_UNSHARE, 0, otherwise=DENY), *PERMIT],
         "ioctl": _one_of(1, IOCTL),
         "socketpair": [
             (LOAD, 0, 0, _low(0)), (EQUAL, 1, 0, AF_UNIX), *DENY,
             *_masked(1, 0xF, SOCK_STREAM, otherwise=DENY), *PERMIT,
         ],
-        "open": _no_hidden_truncation(1),
-        "openat": _no_hidden_truncation(2),
+        "open": _open_flags(1),
+        "openat": _open_flags(2),
     }  # fmt: skip
 
 
-def _no_hidden_truncation(argument: int) -> Code:
-    """O_TRUNC only with a right to write: old Landlock versions do not look at it."""
-    return [*_masked(argument, ACCESS_MODE | TRUNCATE, TRUNCATE, otherwise=PERMIT), *DENY]
+def _open_flags(argument: int) -> Code:
+    """No O_TMPFILE; O_TRUNC only with a right to write: old Landlock versions do not look at it."""
+    return [
+        *_masked(argument, NAMELESS, 0, otherwise=DENY),
+        *_masked(argument, ACCESS_MODE | TRUNCATE, TRUNCATE, otherwise=PERMIT),
+        *DENY,
+    ]
+
+
+def _no_waiting_with_others() -> Code:
+    """A futex in a file's page is seen by all who map it. A wait is told to look again: it spins,
+    which is right and costs only the program's own time."""
+    spin: Code = [(RETURN, 0, 0, ERRNO | errno.EAGAIN)]
+    code = _masked(1, FUTEX_PRIVATE, 0, otherwise=PERMIT)
+    return [*code, *_one_of(1, SHARED_WAITS, then=spin)]
 
 
 def _when(number: int | None, body: Code) -> Code:
@@ -93,10 +113,11 @@ def _masked(argument: int, mask: int, value: int, otherwise: Code) -> Code:
     return [(LOAD, 0, 0, _low(argument)), (AND, 0, 0, mask), (EQUAL, 1, 0, value), *otherwise]
 
 
-def _one_of(argument: int, values: Sequence[int]) -> Code:
+def _one_of(argument: int, values: Sequence[int], then: Code = PERMIT) -> Code:
+    """`then` is one returning instruction."""
     code: Code = [(LOAD, 0, 0, _low(argument))]
     for value in values:
-        code += [(EQUAL, 0, 1, value), *PERMIT]
+        code += [(EQUAL, 0, 1, value), *then]
     return [*code, *DENY]
 
 

@@ -14,6 +14,7 @@ import socket
 import sys
 import traceback
 from importlib.machinery import ModuleSpec, PathFinder
+from itertools import count
 
 from envs.sandbox.inside import kernel, landlock, readable
 from envs.sandbox.inside.jail import Jail, make_filter
@@ -49,6 +50,7 @@ def main(configuration: str, control: int) -> None:
     for name in (*PRELOADED, *settings.packages):
         importlib.import_module(name)
     site.setquit()  # `exit` and `quit`, which no site-packages come with here
+    sys.set_int_max_str_digits(0)  # long numbers are judged too; CPU seconds limit them
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)  # `random` is seeded in every child, after the fork
     gc.collect()
@@ -62,20 +64,25 @@ def main(configuration: str, control: int) -> None:
 def _accept(control: socket.socket, settings: Settings) -> list[int]:
     """Fork a lane for each that is asked for; their process ids, once the other side closes."""
     lanes: list[int] = []
-    server = os.getpid()
+    server, number = os.getpid(), count()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return lanes
         if not descriptors:  # are we here
             continue
-        folder = os.path.join(settings.folder, str(len(lanes)))
+        folder = os.path.join(settings.folder, str(next(number)))
         lane = os.fork()
         if lane == 0:
             control.close()
             _become_lane(server, descriptors[0], folder, settings)
-        lanes.append(lane)
+        lanes = [*filter(_alive, lanes), lane]
         os.close(descriptors[0])
+
+
+def _alive(lane: int) -> bool:
+    """Reaps it if it has ended."""
+    return os.waitpid(lane, os.WNOHANG) == (0, 0)
 
 
 def _become_lane(server: int, requests: int, folder: str, settings: Settings) -> None:
@@ -83,21 +90,19 @@ def _become_lane(server: int, requests: int, folder: str, settings: Settings) ->
     try:
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == server:
-            os.mkdir(folder, 0o700)
-            jail = _make_jail(folder, settings)
-            serve(socket.socket(fileno=requests), jail, folder)
+            serve(socket.socket(fileno=requests), _make_jail(settings), folder)
     except BaseException:  # the reason goes to the server's output, which is read when it fails
         traceback.print_exc()
     finally:
         os._exit(0)
 
 
-def _make_jail(folder: str, settings: Settings) -> Jail:
+def _make_jail(settings: Settings) -> Jail:
     files = [*readable.standard_library(), *readable.shared_libraries(), *settings.package_paths]
     library = [os.path.dirname(os.__file__)]
     try:
         allowed = landlock.allow(files, library, readable.DEVICES, landlock.abi())
-        os.close(landlock.make_ruleset(allowed, folder))
+        os.close(landlock.make_ruleset(allowed, settings.folder))
     except OSError:  # the layer is missing, and named by `guarantees.py`
         allowed = None
     return Jail(settings.limits, allowed, make_filter())

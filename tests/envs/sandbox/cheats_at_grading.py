@@ -90,6 +90,36 @@ for number in range(6): open(str(number), "wb").write(bytes(8 * 10**6))
 time.sleep(0.5)
 print("ESCAPED")
 """, control=False, outcome=Outcome.OUTPUT_LIMIT),
+    Cheat("files without names", None, """
+import os, time
+kept = []
+for _ in range(12):
+    kept.append(open("hoard", "wb"))
+    kept[-1].write(bytes(4 * 10**6))
+    os.unlink("hoard")
+time.sleep(0.5)
+print("ESCAPED")
+""", control=False, outcome=Outcome.OUTPUT_LIMIT),
+    Cheat("files that only a mapping keeps", None, """
+import mmap, os, time
+kept = []
+for _ in range(12):
+    with open("hoard", "w+b") as file:
+        file.write(bytes(4 * 10**6))
+        file.flush()
+        os.unlink("hoard")
+        kept.append(mmap.mmap(file.fileno(), 4096))
+time.sleep(0.5)
+print("ESCAPED")
+""", control=False, outcome=Outcome.OUTPUT_LIMIT),
+    Cheat("files that never had a name", "processes", """
+import os
+os.open(".", os.O_TMPFILE | os.O_RDWR)
+print("ESCAPED")
+"""),
+    Cheat("a table of descriptors that nobody counts", "processes", CALL + """
+call(436, 436, 900, 900, 2) == 0 and print("ESCAPED")
+"""),
     Cheat("deep recursion into a crash", None, """
 import sys
 sys.setrecursionlimit(10**9)
@@ -202,6 +232,18 @@ os._exit(0)
 """The last one says what a forged end is worth: as much as a real one at the same place."""
 
 STATE = [
+    Cheat(
+        "look into the process above",
+        "filesystem",
+        """
+import os
+for name in ("environ", "maps", "mem", "fd/0", "stat", "cmdline"):
+    try: print("ESCAPED", name, open(f"/proc/{os.getppid()}/{name}", "rb"))
+    except OSError: pass
+try: print("ESCAPED", os.listdir(f"/proc/{os.getppid()}/fd"))
+except OSError: pass
+""",
+    ),
     Cheat(
         "inherited descriptors",
         None,

@@ -1,12 +1,14 @@
 """What an honest program gets, how ends are told apart, and what runs share: nothing."""
 
+import fcntl
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -25,8 +27,12 @@ from envs.sandbox import (
     probe,
     same_tokens,
 )
+from envs.sandbox.attempt import GRACE_S
+from envs.sandbox.inside.protocol import NUM_DESCRIPTORS
+from envs.sandbox.server import MOST_SAID, Server
 
 ACCEPTED = probe().missing
+F_SETPIPE_SZ = 1031
 
 
 def options(**values: object) -> SandboxOptions:
@@ -70,6 +76,21 @@ HONEST = {
     "a higher limit that is allowed": (
         "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (2**26, "
         "resource.getrlimit(resource.RLIMIT_STACK)[1]))\nprint(1)", "", "1"),
+    "a long number": ("print(10**5000 % 10**4999 + int('9' * 5000) % 9)", "", "0"),
+    "files that end themselves": (
+        "import mmap, tempfile\nwith tempfile.TemporaryFile() as file:\n    file.write(b'x' * 9)\n"
+        "    file.flush(); print(mmap.mmap(file.fileno(), 9)[:1])\n"
+        "with tempfile.NamedTemporaryFile() as file: print(file.write(b'x'))", "", "b'x' 1"),
+    "a data base in memory": (
+        "import sqlite3\nbase = sqlite3.connect(':memory:')\nbase.execute('create table a (b)')\n"
+        "base.execute('insert into a values (1)'); base.commit()\n"
+        "print(base.execute('select b from a').fetchall())", "", "[(1,)]"),
+    "threads that the C library joins": (
+        "import ctypes, time\nlibc, thread = ctypes.CDLL(None), ctypes.c_ulong()\n"
+        "kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)\n"
+        "work = kind(lambda _: time.sleep(0.02))\n"
+        "libc.pthread_create(ctypes.byref(thread), None, work, None)\n"
+        "print(libc.pthread_join(thread, None))", "", "0"),
     "less usual modules": ("import sqlite3, zlib, hashlib, uuid, tempfile, zoneinfo; print(1)",
                            "", "1"),
     "another stdout": ("import io, sys\nsys.stdout = io.StringIO()\nprint(1)\n"
@@ -258,6 +279,55 @@ def fill_descriptors() -> list[int]:
             hoard.append(os.dup(0))
         except OSError:
             return hoard
+
+
+def test_a_lane_that_cannot_begin_says_why_and_goes_on() -> None:
+    """No lane is lost, so nobody waits, however often it happens."""
+    sandbox = Sandbox(options())
+    try:
+        sandbox.run(Run("pass"))
+        assert sandbox._started
+        folder = Path(sandbox._started[0].folder)
+        folder.rename(f"{folder}-away")
+        started = time.monotonic()
+        lost = sandbox.run_many([Run("print(1)")] * 50, workers=1)
+        assert time.monotonic() - started < GRACE_S
+        assert {result.outcome for result in lost} == {Outcome.SANDBOX_ERROR}
+        assert "No such file or directory" in lost[-1].stderr
+        Path(f"{folder}-away").rename(folder)
+        assert sandbox.run(Run("print(1)")).outcome is Outcome.OK
+    finally:
+        sandbox.close()
+
+
+def test_what_dying_lanes_say_never_fills_the_servers_pipe() -> None:
+    """Each complains at length that nobody takes its reply; the end of it is kept."""
+    server = Server(options())
+    fcntl.fcntl(server._output, F_SETPIPE_SZ, 4096)
+    try:
+        for _ in range(12):
+            lane = server.take()
+            with open(os.devnull, "r+b", 0) as null:
+                socket.send_fds(lane, [b"\0"], [null.fileno()] * NUM_DESCRIPTORS)
+            lane.close()
+            time.sleep(0.02)
+        family = psutil.Process(server.process.pid).children()
+        wait_until(lambda: all(gone(lane) for lane in family))
+    finally:
+        said = server.close()
+    assert "BrokenPipeError" in said
+    assert len(said) <= MOST_SAID
+
+
+def gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 OWNER = """

@@ -10,7 +10,9 @@ from envs.sandbox.inside import numbers, seccomp
 from tests.envs.sandbox.bpf import decide
 
 MACHINES = ("x86_64", "aarch64")
-EPERM, ENOSYS = seccomp.ERRNO | errno.EPERM, seccomp.ERRNO | errno.ENOSYS
+EPERM, ENOSYS, EAGAIN = (
+    seccomp.ERRNO | number for number in (errno.EPERM, errno.ENOSYS, errno.EAGAIN)
+)
 FORBIDDEN = {
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
     "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
@@ -29,16 +31,29 @@ FORBIDDEN = {
     "sched_setaffinity": (203, 122), "timer_create": (222, 107), "quotactl": (179, 60),
     "kexec_load": (246, 104), "init_module": (175, 105), "reboot": (169, 142),
     "settimeofday": (164, 170), "syslog": (103, 116), "readlinkat": (267, 78),
-    "name_to_handle_at": (303, 264), "vmsplice": (278, 75), "mlock": (149, 228),
+    "name_to_handle_at": (303, 264), "vmsplice": (278, 75), "flock": (73, 32), "mlock": (149, 228),
 }  # fmt: skip
 CHECKED = {
     ("clone", (0x3D0F00,)): seccomp.ALLOW,  # a thread
     ("clone", (17,)): EPERM,  # a process
     ("clone", (0x3D0F00 | 0x10000000,)): EPERM,  # a thread in a user namespace
     ("clone", (0x3D0F00 | 0x80,)): EPERM,  # in a time namespace
+    ("clone", (0x3D0F00 & ~0x400,)): EPERM,  # with descriptors of its own
+    ("close_range", (3, 9, 0)): seccomp.ALLOW,
+    ("close_range", (3, 9, 4)): seccomp.ALLOW,  # close on exec
+    ("close_range", (3, 9, 2)): EPERM,  # of a table of one's own
+    ("futex", (0, 0x80 | 0)): seccomp.ALLOW,
+    ("futex", (0, 0x80 | 1)): seccomp.ALLOW,
+    ("futex", (0, 0)): EAGAIN,  # a wait that others could see
+    ("futex", (0, 0x109)): EAGAIN,
+    ("futex", (0, 1)): EPERM,
+    ("futex", (0, 6)): EPERM,  # one that inherits priorities
     ("prlimit64", (0, 7)): seccomp.ALLOW,
     ("prlimit64", (4711, 7)): EPERM,
     ("fcntl", (3, 3)): seccomp.ALLOW,  # F_GETFL
+    ("fcntl", (3, 5)): EPERM,  # F_GETLK
+    ("fcntl", (3, 6)): EPERM,  # F_SETLK
+    ("fcntl", (3, 37)): EPERM,  # F_OFD_SETLK
     ("fcntl", (3, 8)): EPERM,  # F_SETOWN
     ("fcntl", (3, 15)): EPERM,  # F_SETOWN_EX
     ("fcntl", (3, 10)): EPERM,  # F_SETSIG
@@ -53,6 +68,8 @@ CHECKED = {
     ("openat", (-100, 0, 0)): seccomp.ALLOW,
     ("openat", (-100, 0, 0o1101)): seccomp.ALLOW,  # write, create, truncate
     ("openat", (-100, 0, 0o1000)): EPERM,  # read, truncate
+    ("openat", (-100, 0, 0o20200002)): EPERM,  # O_TMPFILE
+    ("open", (0, 0o20200002)): EPERM,
     ("open", (0, 0o1000)): EPERM,
     ("open", (0, 0o1002)): seccomp.ALLOW,
 }
