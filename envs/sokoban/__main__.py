@@ -4,6 +4,7 @@ How levels are spread, how good perfect answers and the demonstrations are, how 
 answers are, and how many turns a second the environment judges.
 """
 
+import argparse
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +12,10 @@ from random import Random
 from typing import Any
 
 from envs.base import HasLexicon, Split, Status, Task
+from envs.options import parse_options
+from envs.sokoban.checking import check
 from envs.sokoban.demonstrations import best_program
 from envs.sokoban.environment import Sokoban, make_sokoban
-from envs.sokoban.level_sets import load
 from envs.sokoban.levels import parse_rows
 from envs.sokoban.options import SokobanOptions
 from envs.sokoban.prompts import answer
@@ -36,9 +38,49 @@ Answer = Callable[[SokobanState, str], str]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the figures, or what a level file holds; 2 if it is refused."""
-    if arguments:
-        return _check(arguments[0])
+    """Print the figures, or check level files: 2 if they are refused, 1 if some are undecided."""
+    chosen = _parser().parse_args(arguments)
+    if chosen.path is None:
+        _figures()
+        return 0
+    limits = {"solver_limit": chosen.solver_limit, "undecided": chosen.undecided}
+    options = {"levels": chosen.path, "distinct": chosen.distinct, **limits}
+    try:
+        return check(parse_options(SokobanOptions, "sokoban", options))
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m envs.sokoban",
+        description="Check level files before they are used (option `levels` of the environment), "
+        "or print the figures of its README.",
+        epilog="The check reads XSB marks (`#@$.*+`), refuses the whole at the first fault, and "
+        "tries to solve every level. Exit status: 0 usable, 1 some levels undecided, 2 refused. "
+        "Example: python -m envs.sokoban levels/ --solver-limit 20000",
+    )
+    parser.add_argument(
+        "path", nargs="?", metavar="FILE",
+        help="a file of levels, or a folder of .txt, .xsb and .sok files; without it: the figures",
+    )  # fmt: skip
+    parser.add_argument(
+        "--solver-limit", type=int, default=2_000, metavar="N",
+        help="positions that the solver looks at, for each level (default 2000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--undecided", choices=("refuse", "accept"), default="refuse",
+        help="levels that are neither solved nor refuted by then (default refuse)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--distinct", choices=("mirrored", "identity"), default="mirrored",
+        help="which levels count as the same one (default mirrored: also turned and mirrored ones)",
+    )  # fmt: skip
+    return parser
+
+
+def _figures() -> None:
     for name, options in SIZES.items():
         print(f"{name}: {_spread(make_sokoban(options, 'dense'))}")
     env, alone = (make_sokoban({**TINY, "roles": roles}, "dense") for roles in ("team", "planner"))
@@ -61,18 +103,6 @@ def main(arguments: Sequence[str]) -> int:
     )
     for name in ("6x6, 1 box", "tiny models"):
         print(f"{name}: {_turns_per_second(make_sokoban(SIZES[name], 'dense')):.0f} turns/CPU s")
-    return 0
-
-
-def _check(path: str) -> int:
-    try:
-        found = load(SokobanOptions(levels=path))
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    counts = ", ".join(f"{len(levels)} {split.value}" for split, levels in found.levels.items())
-    print(f"ok: {counts}; at most {found.height}x{found.width}")
-    return 0
 
 
 def _spread(env: Sokoban) -> str:

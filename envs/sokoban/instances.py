@@ -2,7 +2,8 @@
 
 A stream is made of blocks of BLOCK tasks, each with its own random numbers: no level comes twice
 in a block, and a task costs at most the search for those before it in its block (once per
-process). The digest of a level's rows decides the only split that may hold it, whatever the seed.
+process). The digest of a level (symmetry.py) decides the only split that may hold it, whatever the
+seed.
 """
 
 from collections.abc import Iterator
@@ -11,12 +12,11 @@ from random import Random
 
 from envs import splits
 from envs.base import Split
-from envs.sokoban.board import Cell
-from envs.sokoban.levels import to_rows
 from envs.sokoban.options import SokobanOptions
 from envs.sokoban.reverse_play import choose, draw_room, play_back
-from envs.sokoban.room import Level, Room
+from envs.sokoban.room import Level
 from envs.sokoban.solver import Undecided, solve
+from envs.sokoban.symmetry import name
 
 BLOCK = 512
 MISSES = 4096
@@ -34,18 +34,24 @@ def draw(options: SokobanOptions, split: Split, seed: int, index: int) -> Level:
     while len(found) <= place:
         level = next(stream, None)
         if level is None:
-            raise ValueError(
-                f"sokoban task {index} of {split.value}: {MISSES} rooms gave no level beside "
-                f"{len(found)}; expected a smaller index, smaller min_pushes and min_moves, or "
-                "larger rooms"
-            )
+            raise ValueError(f"sokoban task {index} of {split.value}: {_lack(options, len(found))}")
         found.append(level)
     return found[place]
 
 
-def content(room: Room, boxes: int, player: Cell) -> str:
-    """The text whose digest decides the split."""
-    return "\n".join(to_rows(room, boxes, player))
+def _lack(options: SokobanOptions, number: int) -> str:
+    """Why there is no task, and what to do."""
+    such = (
+        f"{options.height}x{options.width} with {options.walls} walls, {options.num_boxes} boxes "
+        f"and {options.min_pushes} to {options.most_pushes} pushes"
+    )
+    smaller = "larger rooms, fewer walls, or smaller min_pushes and min_moves"
+    if number:
+        return (
+            f"of {BLOCK} tasks without a repetition {number} were found, then none in {MISSES} "
+            f"random rooms of {such}; expected a smaller index, {smaller}"
+        )
+    return f"there is no level in {MISSES} random rooms of {such}; expected {smaller}"
 
 
 @lru_cache(maxsize=64)
@@ -80,7 +86,7 @@ def _attempt(options: SokobanOptions, split: Split, rng: Random) -> Level | None
         if chosen is None:
             return None
         level, pulls = chosen
-        if splits.split_of(content(room, level.boxes, level.player)) is split:
+        if splits.split_of(name(level, options.distinct)) is split:
             return level if _checked(options, level, pulls) else None
     return None
 

@@ -1,25 +1,29 @@
 """Level files as three splits: read whole, checked, and refused whole.
 
-Either every split has its own file or folder, or the digest of each level's rows decides. A level
-that comes twice in one split is kept once; in two splits it is an error. Names of files in messages
-are relative to what was asked for.
+Either every split has its own file or folder, or the digest of each level decides. A level that
+comes twice is an error, in one split as in two. Names of files in messages are relative to what was
+asked for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from envs import splits
+from envs import reading, splits
 from envs.base import Split
 from envs.sokoban.levels import Found, read_text
 from envs.sokoban.options import SokobanOptions
 from envs.sokoban.room import Level, remaining
-from envs.sokoban.solver import Undecided, solve
+from envs.sokoban.solver import Undecided, solvable
 from envs.sokoban.state import rows_of
+from envs.sokoban.symmetry import name, trimmed
 
 SUFFIXES = (".txt", ".xsb", ".sok")
+"""In small or capital letters."""
 MAX_MIB = 64
 """Of one file."""
+Report = Callable[[Found, bool], None]
+"""Told of every checked level, and whether it is known to be solvable."""
 
 
 class LevelSet(NamedTuple):
@@ -32,32 +36,54 @@ class LevelSet(NamedTuple):
     """Columns of the widest."""
 
 
-def load(options: SokobanOptions) -> LevelSet:
+def load(options: SokobanOptions, report: Report = lambda found, decided: None) -> LevelSet:
     """The checked levels.
 
     Raises ValueError, one line: the file, the level and its line, what is wrong and expected.
     """
     root = Path(options.levels or "")
-    levels: dict[Split, dict[str, Level]] = {split: {} for split in Split}
-    owners: dict[str, tuple[Split, str]] = {}
+    levels: dict[Split, list[Level]] = {split: [] for split in Split}
+    known = _Known(options)
     for chosen, found in _all(root, options.level_splits):
-        text = "\n".join(rows_of(found.level))
-        split = chosen or splits.split_of(text)
-        owner, where = owners.setdefault(text, (split, found.where))
-        if owner is not split:
-            raise ValueError(
-                f"sokoban levels: {found.where}, of {split.value}, is the same level as {where}, "
-                f"of {owner.value}; expected disjoint splits"
-            )
-        if text not in levels[split]:
-            _check_solvable(options, found)
-            levels[split][text] = found.level
-    every = [level.room for held in levels.values() for level in held.values()]
+        split = known.add(chosen, found)
+        report(found, _is_decided(options, found))
+        levels[split].append(found.level)
+    every = [level.room for held in levels.values() for level in held]
     return LevelSet(
-        {split: tuple(held.values()) for split, held in levels.items()},
+        {split: tuple(held) for split, held in levels.items()},
         max(room.height for room in every),
         max(room.width for room in every),
     )
+
+
+class _Known:
+    """Which levels there are already, and where."""
+
+    def __init__(self, options: SokobanOptions) -> None:
+        self.distinct = options.distinct
+        self.owners: dict[str, tuple[Split, str]] = {}
+        self.places: dict[str, str] = {}
+
+    def add(self, chosen: Split | None, found: Found) -> Split:
+        """The level's split. ValueError if it is there already, or its twin in another split."""
+        identity = self.distinct == "identity"
+        text = "\n".join(rows_of(found.level) if identity else trimmed(found.level))
+        content = name(found.level, self.distinct)
+        split = chosen or splits.split_of(content)
+        owner, where = self.owners.setdefault(content, (split, found.where))
+        if owner is not split:
+            how = "" if identity else ", perhaps turned or mirrored (see the option distinct)"
+            raise ValueError(
+                f"sokoban levels: {found.where}, of {split.value}, is the same level as {where}, "
+                f"of {owner.value}{how}; expected disjoint splits"
+            )
+        if text in self.places:
+            raise ValueError(
+                f"sokoban levels: {found.where} is the same level as {self.places[text]}; expected "
+                "each level once"
+            )
+        self.places[text] = found.where
+        return split
 
 
 def _all(root: Path, names: Mapping[Split, str] | None) -> Iterator[tuple[Split | None, Found]]:
@@ -74,7 +100,9 @@ def _all(root: Path, names: Mapping[Split, str] | None) -> Iterator[tuple[Split 
 def _levels_at(path: Path, root: Path) -> Iterator[Found]:
     """Of a file, or of all level files below a folder, by name."""
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
+        files = sorted(
+            file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file()
+        )
         if not files:
             raise ValueError(
                 f"sokoban levels: no level file in {path}; expected names that end in "
@@ -83,40 +111,37 @@ def _levels_at(path: Path, root: Path) -> Iterator[Found]:
     else:
         files = [path]
     for file in files:
-        name = str(file.relative_to(root)) if file != root else file.name
-        yield from read_text(_text(file), f"sokoban levels: {name}")
+        short = str(file.relative_to(root)) if file != root else file.name
+        text = reading.read_text(file, "sokoban levels", MAX_MIB << 20)
+        try:
+            levels = read_text(text, short)
+        except ValueError as error:
+            raise ValueError(f"sokoban levels: {error}") from error
+        yield from levels
 
 
-def _text(file: Path) -> str:
-    try:
-        size = file.stat().st_size
-        if size > MAX_MIB << 20:
-            raise ValueError(
-                f"sokoban levels: {file} has {size >> 20} MiB, expected {MAX_MIB} or less: split it"
-            )
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ValueError(
-            f"sokoban levels: {file} cannot be read ({reason}); expected a file or a folder"
-        ) from error
-
-
-def _check_solvable(options: SokobanOptions, found: Found) -> None:
-    """ValueError if it is known that the level has no solution."""
-    level = found.level
+def _is_decided(options: SokobanOptions, found: Found) -> bool:
+    """Whether it is known that the level has a solution. ValueError if it is known that it has
+    none, or if nothing is known and the options refuse that."""
+    level, where = found.level, f"sokoban levels: {found.where}"
     if remaining(level.room, level.boxes) < 0:
         raise ValueError(
-            f"{found.where}: not solvable: a box cannot be pushed to any goal that is left for it"
+            f"{where}: not solvable: a box can never get to a goal that is left for it (in a "
+            "corner, along a wall, or held by walls and boxes)"
         )
     if options.verify == "rules":
-        return
+        return False
     try:
-        solution = solve.__wrapped__(level, "pushes", options.solver_limit)
-    except Undecided:
-        return
-    if solution is None:
-        raise ValueError(f"{found.where}: not solvable: the solver has tried all pushes")
+        if solvable(level, options.solver_limit):
+            return True
+    except Undecided as error:
+        if options.undecided == "accept":
+            return False
+        raise ValueError(
+            f"{where}: undecided: {error}; expected a level that the solver can decide, a "
+            "larger solver_limit, or undecided: accept"
+        ) from error
+    raise ValueError(f"{where}: not solvable: the solver has tried all pushes")
 
 
 def draw(levels: LevelSet, split: Split, seed: int, index: int) -> Level:

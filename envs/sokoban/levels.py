@@ -10,6 +10,7 @@ a level can be solved is not looked at.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from envs.sokoban.board import Cell, CellSet, board, members, reach
 from envs.sokoban.room import Level, Room
@@ -56,36 +57,68 @@ def _empty(room: Room, floor: str) -> str:
     return "".join(marks)
 
 
-def parse_rows(rows: Sequence[str], where: str = "level", first_line: int = 1) -> Level:
-    """A level to be played. ValueError naming the row (and its line), or what is wrong with the
+class Source(NamedTuple):
+    """Where a level comes from, for messages."""
+
+    where: str = "level"
+    line: int | None = None
+    """Of the file, in which the first row stands; None where there is no file."""
+    indent: int = 0
+    """Columns that were cut."""
+
+    def whole(self) -> str:
+        """The level, for faults of all of it."""
+        return self.where if self.line is None else f"{self.where} (line {self.line})"
+
+    def row(self, row: int) -> str:
+        """Row `row`, from 0."""
+        line = "" if self.line is None else f" (line {self.line + row})"
+        return f"{self.where}: row {row + 1}{line}"
+
+    def cell(self, cell: Cell, width: int) -> str:
+        """A cell by row and column."""
+        row, column = divmod(cell, width)
+        return f"{self.row(row)}, column {column + 1 + self.indent}"
+
+
+_ANY = Source()
+
+
+def parse_rows(rows: Sequence[str], where: str = "level", first_line: int | None = None) -> Level:
+    """A level to be played. ValueError naming row, line and column, or what is wrong with the
     whole. A common indent is cut."""
-    _check_rows(rows, where, first_line)
+    _check_rows(rows, Source(where, first_line))
     indent = min(len(row) - len(row.lstrip(_FLOOR)) for row in rows)
-    level = parse_position([row[indent:] for row in rows], where)
-    _check_boxes(level, where)
+    source = Source(where, first_line, indent)
+    level = parse_position([row[indent:] for row in rows], source)
+    _check_boxes(level, source)
     return level
 
 
-def parse_position(rows: Sequence[str], where: str = "level") -> Level:
+def parse_position(rows: Sequence[str], source: Source = _ANY) -> Level:
     """The inverse of `to_rows`, of any position. ValueError unless it has one player."""
     width = max(map(len, rows))
     text = "".join(row.ljust(width) for row in rows)
     walls, goals, boxes, players = (int(text.translate(bits)[::-1], 2) for bits in _BITS)
-    if players.bit_count() != 1:
-        raise ValueError(f"{where}: {players.bit_count()} players (`@` or `+`), expected 1")
+    if not players:
+        raise ValueError(f"{source.whole()}: 0 players (`@` or `+`), expected 1")
+    if players.bit_count() > 1:
+        second = list(members(players))[1]
+        raise ValueError(
+            f"{source.cell(second, width)} is the second of {players.bit_count()} players (`@` or "
+            "`+`), expected 1"
+        )
     return Level(Room(len(rows), width, walls, goals), boxes, players.bit_length() - 1)
 
 
-def _check_rows(rows: Sequence[str], where: str, first_line: int) -> None:
+def _check_rows(rows: Sequence[str], source: Source) -> None:
     if len(rows) > MAX_SIDE:
-        raise ValueError(f"{where}: {len(rows)} rows, expected {MAX_SIDE} or fewer")
+        raise ValueError(f"{source.whole()}: {len(rows)} rows, expected {MAX_SIDE} or fewer")
     if not rows:
-        raise ValueError(f"{where}: no rows")
+        raise ValueError(f"{source.whole()}: no rows")
     for number, row in enumerate(rows):
         if len(row) > MAX_SIDE or not _MARKS.issuperset(row) or not row.strip(_FLOOR):
-            raise ValueError(
-                f"{where}: row {number + 1} (line {first_line + number}){_row_fault(row)}"
-            )
+            raise ValueError(f"{source.row(number)}{_row_fault(row)}")
 
 
 def _row_fault(row: str) -> str:
@@ -98,26 +131,31 @@ def _row_fault(row: str) -> str:
     return f", column {column + 1} is {row[column]!r}, expected {expected}"
 
 
-def _check_boxes(level: Level, where: str) -> None:
+def _check_boxes(level: Level, source: Source) -> None:
     """Closed, as many boxes as goals, all that matters inside, and something to do."""
     room = level.room
     inside = region(level)
-    if inside & board(room.height, room.width).ring:
-        raise ValueError(f"{where}: the player can leave the room, expected walls all around")
+    gaps = inside & board(room.height, room.width).ring
+    if gaps:
+        gap = source.cell(next(members(gaps)), room.width)
+        raise ValueError(f"{gap}: here the player can leave the room, expected walls all around")
     num_boxes, num_goals = level.boxes.bit_count(), room.goals.bit_count()
     if num_boxes != num_goals or not num_boxes:
         raise ValueError(
-            f"{where}: {num_boxes} boxes and {num_goals} goals, expected equally many, 1 or more"
+            f"{source.whole()}: {num_boxes} boxes and {num_goals} goals, expected equally many, "
+            "1 or more"
         )
     outside = (level.boxes ^ room.goals) & ~inside
     if outside:
-        row, column = divmod(outside.bit_length() - 1, room.width)
+        place = source.cell(outside.bit_length() - 1, room.width)
         raise ValueError(
-            f"{where}: row {row + 1}, column {column + 1} has a box or a goal that the player "
-            "cannot get to, expected it inside the room"
+            f"{place} has a box or a goal that the player cannot get to, expected it inside the "
+            "room"
         )
     if level.boxes == room.goals:
-        raise ValueError(f"{where}: all boxes stand on goals already, expected something to do")
+        raise ValueError(
+            f"{source.whole()}: all boxes stand on goals already, expected something to do"
+        )
 
 
 def region(level: Level) -> CellSet:

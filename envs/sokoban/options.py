@@ -9,6 +9,7 @@ from envs.options import Options
 from envs.sandbox import SandboxOptions
 from envs.sokoban.levels import MAX_SIDE
 from envs.sokoban.room import Room
+from envs.sokoban.symmetry import Distinct
 from envs.sokoban.walk import Language
 
 Side = Annotated[int, Field(ge=4, le=MAX_SIDE)]
@@ -73,10 +74,15 @@ class SokobanOptions(Options):
     """Split -> file or folder under `levels`; None: a level's digest decides."""
     verify: Literal["solve", "rules"] = "solve"
     """solve: every level of a file is tried by the solver. rules: only the format is checked, and
-    that every box could get to a goal if it were alone."""
+    that every box could get to a goal if it were alone and is not held for ever."""
     solver_limit: Annotated[int, Field(ge=100)] = 2_000
-    """Positions that the solver looks at. A level of a file that is still undecided is taken; a
-    generated one is not."""
+    """Positions that the solver looks at; fewer where there are more than about ten boxes."""
+    undecided: Literal["refuse", "accept"] = "refuse"
+    """What is done with a level of a file that the solver has neither solved nor refuted by then;
+    a generated one is never taken."""
+    distinct: Distinct = "mirrored"
+    """What splits may not share. mirrored: levels that are one up to turning, mirroring and what
+    the player cannot get to; identity: equal rows."""
     roles: Literal["team", "planner"] = "team"
     """team: tool, then planner. planner: a single agent without a tool."""
     action_language: Language = "moves"
@@ -115,6 +121,17 @@ class SokobanOptions(Options):
             raise ValueError(
                 f"num_walls {self.walls} leaves {free} free cells, expected "
                 f"{2 * self.num_boxes + 1} or more for num_boxes {self.num_boxes}"
+            )
+        longest, shortest = max(self.height, self.width) - 2, min(self.height, self.width) - 2
+        if longest < 3:
+            raise ValueError(
+                f"a room of {self.height}x{self.width} has no 3 cells in a line, for player, box "
+                "and goal; expected height or width 5 or more"
+            )
+        if shortest == 2 and self.num_boxes == 1 and self.min_pushes > longest - 2:
+            raise ValueError(
+                f"min_pushes {self.min_pushes}: in a room of {self.height}x{self.width} no box is "
+                f"pushed more than {longest - 2} times; expected at most that, or a larger room"
             )
         if self.min_pushes > self.most_pushes:
             raise ValueError(

@@ -176,13 +176,18 @@ def _last(last: Turn | None) -> str:
 def _tool(options: SokobanOptions, level: Level, proposal: Proposal | None) -> str:
     if proposal is None:
         return "\nThe tool has proposed nothing.\n"
-    printed = f"It printed:\n{proposal.output}\n\n" if proposal.output else ""
+    printed = f"It printed:\n{_quoted(proposal.output)}\n\n" if proposal.output else ""
     told = _told(level, proposal.walk, options.action_language)
     return (
-        f"\nThe tool wrote:\n{proposal.text or '(nothing)'}\n\n{printed}"
+        f"\nThe tool wrote:\n{_quoted(proposal.text or '(nothing)')}\n\n{printed}"
         f"Tried on a copy, it did: {told or 'nothing'}\n"
         f"Result: {_OUTCOME[proposal.walk.word]}\n"
     )
+
+
+def _quoted(text: str) -> str:
+    """Every line behind a mark of ours, so that none can pass for a line of the prompt."""
+    return "\n".join([f"| {line}" for line in text.splitlines()])
 
 
 def _told(level: Level, walk: Walk, language: Language) -> str:

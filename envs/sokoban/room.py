@@ -2,8 +2,9 @@
 
 The push distance of a box to a goal is the least number of pushes if it were alone and the player
 could step around it at will: a lower bound, and infinite exactly where the box can never get
-there. A box without any reachable goal, or boxes that reach fewer goals than there are boxes,
-cannot be solved any more: the level is stuck. Boxes that block each other are not looked at.
+there. A box without any reachable goal, boxes that reach fewer goals than there are boxes, and a
+box off the goals that walls and boxes hold for ever (deadlocks.py) cannot be solved any more: the
+level is stuck.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from envs.sokoban.board import Board, Cell, CellSet, board, members
+from envs.sokoban.deadlocks import frozen
 
 FAR = 1 << 20
 """Stands for an infinite push distance."""
@@ -95,11 +97,19 @@ def remaining(room: Room, boxes: CellSet) -> int:
     return pushes if pushes < FAR else -1
 
 
+def _is_lost(room: Room, boxes: CellSet) -> bool:
+    """Whether a box is where no goal can be got to, or held off the goals for ever."""
+    live, full = push_distances(room).live, room.board.full
+    if boxes & ~live:
+        return True
+    return bool(frozen(room.width, room.walls, full & ~live, boxes) & ~room.goals)
+
+
 @lru_cache(maxsize=65536)
 def _matched(room: Room, boxes: CellSet) -> int:
-    steps, _, live, _ = push_distances(room)
-    if boxes & ~live:
+    if _is_lost(room, boxes):
         return -1
+    steps = push_distances(room).steps
     cells = list(members(boxes))
     pushes = assignment([[row[cell] for row in steps] for cell in cells])
     return pushes if pushes < FAR else -1

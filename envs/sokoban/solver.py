@@ -2,8 +2,8 @@
 
 A position is the set of boxes and where the player stands (`moves`) or which cells it can get to
 (`pushes`). The bound is the boxes' remaining push distance (room.py), so the first solution that
-is taken from the queue is a shortest one. Positions whose boxes are stuck, or that a push has
-blocked by four walls and boxes in a square, are dropped.
+is taken from the queue is a shortest one. Positions whose boxes are stuck are dropped. Whether
+there is any solution is found with less: the most promising position first, however far it is.
 """
 
 from functools import lru_cache
@@ -11,12 +11,17 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from envs.sokoban.board import Cell, CellSet, path
-from envs.sokoban.room import Level, Room, remaining
+from envs.sokoban.room import Level, remaining
 
 Objective = Literal["moves", "pushes"]
 _Key = tuple[CellSet, Cell]
 _Push = tuple[int, Cell]
 """The change of the cell's number, and the box's cell before."""
+HASTE = 5
+"""How much more than a push made a push that remains counts, where any solution will do."""
+WORK = 2_500
+"""Squares of numbers of boxes, one for each push that is looked at, that a position of the limit
+stands for: where there are many boxes the limit comes sooner, and no level takes minutes."""
 
 
 class Undecided(ValueError):
@@ -35,23 +40,26 @@ class Solution(NamedTuple):
 def solve(level: Level, objective: Objective = "moves", limit: int = 200_000) -> Solution | None:
     """A solution with the fewest moves, or the fewest pushes; None if there is none.
 
-    Raises Undecided after `limit` positions.
+    Raises Undecided after `limit` positions, or sooner where there are many boxes.
     """
     search = _Search(level, objective)
-    for _ in range(limit):
-        if not search.queue:
-            return None
-        found = search.expand()
-        if found is not None:
-            return search.solution(found)
-    raise Undecided(f"no solution among {limit} positions, and not all positions seen")
+    return None if (found := search.run(limit)) is None else search.solution(found)
+
+
+def solvable(level: Level, limit: int) -> bool:
+    """Whether there is a solution, be it long.
+
+    Raises Undecided as `solve` does.
+    """
+    search = _Search(level, "pushes", HASTE)
+    return search.run(limit) is not None
 
 
 class _Search:
     """The queue, and how each position was reached."""
 
-    def __init__(self, level: Level, objective: Objective) -> None:
-        self.level, self.count_moves = level, objective == "moves"
+    def __init__(self, level: Level, objective: Objective, weight: int = 1) -> None:
+        self.level, self.count_moves, self.weight = level, objective == "moves", weight
         self.free = level.room.board.full & ~level.room.walls
         bound = remaining(level.room, level.boxes)
         start = (level.boxes, level.player)
@@ -59,6 +67,21 @@ class _Search:
         self.costs: dict[_Key, int] = {start: 0}
         self.before: dict[_Key, tuple[_Key, _Push]] = {}
         self.seen: set[_Key] = set()
+        self.num_pushes = 0
+
+    def run(self, limit: int) -> _Key | None:
+        """A solved position, or None if there is none; Undecided beyond the limit."""
+        most = limit * WORK // self.level.boxes.bit_count() ** 2
+        for count in range(limit):
+            if not self.queue:
+                return None
+            if self.num_pushes > most:
+                limit = count
+                break
+            found = self.expand()
+            if found is not None:
+                return found
+        raise Undecided(f"no solution among {limit} positions, and not all positions seen")
 
     def expand(self) -> _Key | None:
         """Take the most promising position; it, if it is solved."""
@@ -95,13 +118,14 @@ class _Search:
             cell = box.bit_length() - 1
             after = boxes ^ box ^ (box << shift if shift > 0 else box >> -shift)
             found = (after, cell)
-            if self.costs.get(found, 1 << 60) <= price or _blocked(room, after, cell + shift):
+            if self.costs.get(found, 1 << 60) <= price:
                 continue
+            self.num_pushes += 1
             bound = remaining(room, after)
             if bound >= 0:
                 self.costs[found] = price
                 self.before[found] = key, (shift, cell)
-                heappush(self.queue, (price + bound, -price, found))
+                heappush(self.queue, (price + self.weight * bound, -price, found))
 
     def solution(self, key: _Key) -> Solution:
         """The player's cells up to this position."""
@@ -126,13 +150,3 @@ def _walks(width: int, free: CellSet, player: Cell) -> list[CellSet]:
             return layers
         layers.append(grown)
         known = grown
-
-
-def _blocked(room: Room, boxes: CellSet, cell: Cell) -> bool:
-    """Whether the box on `cell` is in a square of walls and boxes, not all on goals."""
-    solid, width = room.walls | boxes, room.width
-    for corner in (cell, cell - 1, cell - width, cell - width - 1):
-        square = (3 | 3 << width) << corner
-        if solid & square == square and boxes & square & ~room.goals:
-            return True
-    return False

@@ -29,8 +29,8 @@ def test_what_is_printed_is_tried_on_a_copy_and_shown_to_the_planner():
     assert result.status is Status.RUNNING and result.state.level == state.level
     assert result.rewards.local["route"] == 1.0
     prompt = env.observe(result.state, "planner")[0]["content"]
-    assert "The tool wrote:\nprint(['D', 'D', 'L', 'D', 'R'])\n" in prompt
-    assert "It printed:\n['D', 'D', 'L', 'D', 'R']\n" in prompt
+    assert "The tool wrote:\n| print(['D', 'D', 'L', 'D', 'R'])\n" in prompt
+    assert "It printed:\n| ['D', 'D', 'L', 'D', 'R']\n" in prompt
     assert "Tried on a copy, it did: D D L D R\nResult: ok" in prompt
 
 
