@@ -12,7 +12,7 @@ from random import Random
 from envs.base import Split, Status, Task
 from envs.sudoku.board import BLANK, BOXES, board, fills_of
 from envs.sudoku.environment import Sudoku, make_sudoku
-from envs.sudoku.instances import num_candidates, numbered
+from envs.sudoku.numbering import num_candidates, numbered
 from envs.sudoku.program import KEYWORD
 from envs.sudoku.prompts import answer
 from envs.sudoku.solver import count_solutions

@@ -1,8 +1,9 @@
 """The streams of puzzles: any index alone, splits that cannot overlap.
 
-4x4: all grids with all choices of clues are numbered, a seed permutes the numbers, and a stream is
-every puzzle with one solution in that order: none comes twice, and the stream ends. Where several
-numbers of clues are allowed, index i takes the next of its own number, so they are spread evenly.
+4x4: all grids with all choices of clues are numbered (`numbering.py`), a seed permutes the numbers,
+and a stream is every puzzle with one solution in that order: none comes twice, and the stream ends.
+Where several numbers of clues are allowed they take turns, so they are spread evenly; one that has
+no puzzle left is skipped, and the stream goes on with the others.
 
 6x6 and 9x9: index i is carved from a random solution of its own; there are so many that a stream
 has no end and a repetition is not to be expected.
@@ -10,22 +11,19 @@ has no end and a repetition is not to be expected.
 Puzzles of a file: those of the split in an order that the seed permutes.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations
 from random import Random
 
 from envs import splits
 from envs.base import JSON, Split
 from envs.sudoku.board import BLANK, DIGITS, rows_of
 from envs.sudoku.carving import carve
+from envs.sudoku.numbering import kind_of, num_candidates, num_puzzles, numbered
 from envs.sudoku.options import SudokuOptions
 from envs.sudoku.puzzle_file import read_puzzles
-from envs.sudoku.solver import TooHard, count_solutions, solutions, unique_solution
+from envs.sudoku.solver import TooHard, count_solutions, unique_solution
 from envs.sudoku.symmetry import relabelled_digest
 
-MISSES = 16_384
-"""Numbers without a wanted puzzle after which a stream of 4x4 puzzles ends."""
 DRAWS = 200
 """Random solutions that one index may try."""
 
@@ -106,72 +104,57 @@ def _carved(
 
 
 def _numbered(options: SudokuOptions, split: Split, seed: int, index: int) -> str:
+    """Rounds of one puzzle for each number of clues; those that have no puzzle left are skipped."""
     fewest, most = options.clue_range
-    span = most - fewest + 1
-    place, offset = divmod(index, span)
-    if _extend(fewest + offset, options.distinct, split, seed, place + 1) <= place:
-        num_tasks = min(
-            _extend(fewest + n, options.distinct, split, seed, place + 1) * span + n
-            for n in range(span)
-        )
-        raise ValueError(
-            f"sudoku task {index} of {split.value}: the options leave {num_tasks} puzzles; "
-            "expected a smaller index, more clues or a larger size"
-        )
-    return _stream(fewest + offset, options.distinct, split, seed)[0][place]
+    streams = [_stream(n, options.distinct, split, seed) for n in range(fewest, most + 1)]
+    begin = place = 0  # `begin` is the index with which round `place` begins
+    while streams:
+        rounds, offset = divmod(index - begin, len(streams))
+        wanted = place + rounds
+        lengths = [stream.length(wanted + 1) for stream in streams]
+        shortest = min(lengths)
+        if shortest > wanted:
+            return streams[offset].puzzle(wanted)
+        begin, place = begin + (shortest - place) * len(streams), shortest
+        pairs = zip(streams, lengths, strict=True)
+        streams = [stream for stream, length in pairs if length > shortest]
+    raise ValueError(
+        f"sudoku task {index} of {split.value}: size 4, num_clues [{fewest}, {most}] and distinct "
+        f"{options.distinct} leave this split {begin} puzzles; expected a smaller index, other "
+        "num_clues or a larger size"
+    )
 
 
-def _extend(num_clues: int, distinct: str, split: Split, seed: int, count: int) -> int:
-    """Find puzzles of the stream until there are `count`, or all; how many there are."""
-    found, stream = _stream(num_clues, distinct, split, seed)
-    while len(found) < count:
-        puzzle = next(stream, None)
-        if puzzle is None:
-            break
-        found.append(puzzle)
-    return len(found)
+class _Stream:
+    """The puzzles with one number of clues in the order of a seed, as far as they were found."""
+
+    def __init__(self, num_clues: int, distinct: str, split: Split, seed: int) -> None:
+        self._num_clues, self._split = num_clues, split
+        self._relabelled = distinct == "relabelled"
+        self._found: list[str] = []
+        self._numbers = splits.permuted(num_candidates(num_clues), f"sudoku/{seed}")
+
+    def length(self, most: int) -> int:
+        """How many puzzles there are, or `most` if there are more."""
+        if self._relabelled:
+            return min(most, num_puzzles(self._num_clues, self._split))
+        self._extend(most)
+        return min(most, len(self._found))
+
+    def puzzle(self, place: int) -> str:
+        """For a place before `length`."""
+        self._extend(place + 1)
+        return self._found[place]
+
+    def _extend(self, count: int) -> None:
+        """Find more of them until there are `count`, or all."""
+        while len(self._found) < count and (number := next(self._numbers, None)) is not None:
+            kind = kind_of(self._num_clues, number)
+            if kind is None or (self._relabelled and kind is not self._split):
+                continue
+            puzzle = numbered(self._num_clues, number)
+            if self._relabelled or split_of(puzzle, "identity") is self._split:
+                self._found.append(puzzle)
 
 
-@lru_cache(maxsize=256)
-def _stream(
-    num_clues: int, distinct: str, split: Split, seed: int
-) -> tuple[list[str], Iterator[str]]:
-    """The puzzles found so far, and where the next ones come from."""
-    return [], _walk(num_clues, distinct, split, seed)
-
-
-def _walk(num_clues: int, distinct: str, split: Split, seed: int) -> Iterator[str]:
-    size, misses = num_candidates(num_clues), 0
-    for position in range(size):
-        puzzle = numbered(num_clues, splits.permute(position, size, f"sudoku/{seed}"))
-        misses += 1
-        if count_solutions(puzzle) == 1 and split_of(puzzle, distinct) is split:
-            misses = 0
-            yield puzzle
-        if misses >= MISSES:
-            return
-
-
-def num_candidates(num_clues: int) -> int:
-    """How many 4x4 puzzles with a solution there are, if every choice of clues counts."""
-    return len(_all_grids()) * len(_choices(num_clues))
-
-
-def numbered(num_clues: int, number: int) -> str:
-    """The 4x4 puzzle that has this number, 0 .. num_candidates - 1."""
-    choice, grid = divmod(number, len(_all_grids()))
-    puzzle, solution = [BLANK] * 16, _all_grids()[grid]
-    for cell in _choices(num_clues)[choice]:
-        puzzle[cell] = solution[cell]
-    return "".join(puzzle)
-
-
-@lru_cache(maxsize=1)
-def _all_grids() -> tuple[str, ...]:
-    """The 288 complete 4x4 grids."""
-    return tuple(solutions(BLANK * 16))
-
-
-@lru_cache(maxsize=16)
-def _choices(num_clues: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(combinations(range(16), num_clues))
+_stream = lru_cache(maxsize=256)(_Stream)
