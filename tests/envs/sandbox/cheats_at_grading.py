@@ -129,9 +129,9 @@ for _ in range(4 * 10**5): left, right = [left], [right]
 left == right
 """, control=False, outcome=Outcome.RUNTIME_ERROR),
     Cheat("more input than memory", None, "import sys; print(len(sys.stdin.read()))",
-          control=False, outcome=Outcome.MEMORY, stdin="x" * (3 * 10**8)),
+          control=False, outcome=Outcome.MEMORY, stdin="x" * (15 * 10**7)),
     Cheat("input that nobody reads", None, "print('not read')", control=False,
-          outcome=Outcome.OK, stdin="x" * 10**8),
+          outcome=Outcome.OK, stdin="x" * (3 * 10**7)),
 ]  # fmt: skip
 
 ENDS = [

@@ -9,7 +9,6 @@ import secrets
 import select
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import ExitStack
@@ -40,10 +39,7 @@ class Host:
         memory = self._stack.enter_context(os.fdopen(os.memfd_create("secret"), "w+"))
         memory.write(self.secret)
         memory.flush()
-        self.victim = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"],
-            env={"SECRET": self.secret}, stdin=memory,
-        )  # fmt: skip
+        self.victim = subprocess.Popen(["sleep", "600"], env={"SECRET": self.secret}, stdin=memory)
         while not Path(f"/proc/{self.victim.pid}/environ").read_bytes():
             time.sleep(0.001)  # it has not become that program yet
         return self

@@ -24,12 +24,12 @@ from envs.sandbox import (
     Sandbox,
     SandboxOptions,
     judged,
-    probe,
 )
 from tests.envs.sandbox.cheats import ANSWER, FILES, KERNEL, NETWORK, PROCESSES, SIGNALS, Cheat
 from tests.envs.sandbox.cheats_across_runs import HANDOVERS, Handover
 from tests.envs.sandbox.cheats_at_grading import ENDS, LIMITS, STATE
 from tests.envs.sandbox.host import Host
+from tests.envs.sandbox.machine import MISSING
 
 CHEATS = [*FILES, *NETWORK, *PROCESSES, *SIGNALS, *KERNEL, *LIMITS, *ENDS, *STATE]
 PRIVILEGED = ("a thread in a namespace of its own", "watch the processor's counters")
@@ -40,11 +40,10 @@ X86_ONLY = ("a 32-bit system call", "an x32 system call", "raw vfork")
 @pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[bool, Sandbox]]:
     """A hasty and a patient one for all: what one run leaves behind would harm the next."""
-    missing = probe().missing
-    if missing:
-        print(f"guarantees missing on this machine: {', '.join(missing)}")
-    patient = SandboxOptions(cpu_s=2, wall_s=20, memory_mib=256, accept_missing=missing)
-    hasty = patient.model_copy(update={"cpu_s": 0.3, "wall_s": 1.0})
+    if MISSING:
+        print(f"guarantees missing on this machine: {', '.join(MISSING)}")
+    patient = SandboxOptions(cpu_s=2, wall_s=20, memory_mib=256, accept_missing=MISSING)
+    hasty = patient.model_copy(update={"cpu_s": 0.2, "wall_s": 0.8})
     opened = {True: Sandbox(hasty), False: Sandbox(patient)}
     yield opened
     for sandbox in opened.values():

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from envs.sandbox import GUARANTEES, probe
+from envs.sandbox import GUARANTEES
+from tests.envs.sandbox.machine import MISSING
 from tests.envs.sandbox.pretend import pretend
 
 BY_FILTER = ["filesystem", "network", "processes", "signals", "kernel"]
-MISSING = {"landlock": ["filesystem"], "seccomp,pod": BY_FILTER, "landlock,seccomp": BY_FILTER}
+LACKING = {"landlock": ["filesystem"], "seccomp,pod": BY_FILTER, "landlock,seccomp": BY_FILTER}
 BOTH_LAYERS = pytest.mark.skipif(
-    probe().missing != (), reason=f"guarantees missing on this machine: {probe().missing}"
+    MISSING != (), reason=f"guarantees missing on this machine: {MISSING}"
 )
 
 
@@ -28,11 +29,11 @@ def test_everything_holds_in_a_pod() -> None:
 
 
 @BOTH_LAYERS
-@pytest.mark.parametrize("world", MISSING)
+@pytest.mark.parametrize("world", LACKING)
 def test_missing_guarantees_are_named(world: str) -> None:
     done = pretend(world, "-m", "envs.sandbox")
     named = [line.split()[1] for line in done.stdout.splitlines() if "MISSING" in line]
-    assert (done.returncode, named) == (1, MISSING[world])
+    assert (done.returncode, named) == (1, LACKING[world])
     assert ("the kernel offers no Landlock" in done.stdout) == ("landlock" in world)
     assert ("takes no seccomp filter" in done.stdout) == ("seccomp" in world)
 
@@ -96,7 +97,7 @@ print(json.dumps([result.outcome, before == open({str(alive)!r}).read()]))
 
 @pytest.mark.full
 @BOTH_LAYERS
-@pytest.mark.parametrize("world", ["pod", *MISSING])
+@pytest.mark.parametrize("world", ["pod", *LACKING])
 def test_the_cheat_suite_in_other_worlds(world: str) -> None:
     """What a world lacks is skipped by name; nothing else escapes."""
     done = pretend(
@@ -105,5 +106,5 @@ def test_the_cheat_suite_in_other_worlds(world: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
-    for name in MISSING.get(world, []):
+    for name in LACKING.get(world, []):
         assert f"does not guarantee {name}: " in done.stdout

@@ -24,19 +24,18 @@ from envs.sandbox import (
     SandboxUnavailable,
     judged,
     open_sandbox,
-    probe,
     same_tokens,
 )
 from envs.sandbox.attempt import GRACE_S
 from envs.sandbox.inside.protocol import NUM_DESCRIPTORS
 from envs.sandbox.server import MOST_SAID, Server
+from tests.envs.sandbox.machine import MISSING
 
-ACCEPTED = probe().missing
 F_SETPIPE_SZ = 1031
 
 
 def options(**values: object) -> SandboxOptions:
-    return SandboxOptions.model_validate({"accept_missing": ACCEPTED, **values})
+    return SandboxOptions.model_validate({"accept_missing": MISSING, **values})
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +198,7 @@ print(os.listdir("."), json.dumps(1), hasattr(builtins, "left"),
 
 
 def test_runs_side_by_side_do_not_see_each_other(sandbox: Sandbox) -> None:
-    if "filesystem" in ACCEPTED:
+    if "filesystem" in MISSING:
         pytest.skip("this machine does not guarantee filesystem")
     look = """
 import os, time
@@ -341,7 +340,7 @@ sandbox.run(Run("import time; time.sleep(60)"))
 
 def test_nothing_outlives_the_process_that_owns_it() -> None:
     owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, *ACCEPTED], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", OWNER, *MISSING], stdout=subprocess.PIPE, text=True
     )
     assert owner.stdout
     pid, folder = owner.stdout.readline().split()

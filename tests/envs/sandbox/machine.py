@@ -1,0 +1,5 @@
+"""Which guarantees this machine lacks: asked once for all tests of the sandbox."""
+
+from envs.sandbox import probe
+
+MISSING = probe().missing
