@@ -1,6 +1,7 @@
 """`python -m envs`: list the environments, check one, or play an episode."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,7 +35,7 @@ judged as a model's would be: an illegal one is an outcome with its rewards.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 if a check failed, 2 if the command cannot be understood."""
+    """Exit status: 0, 1 if a check failed, 2 for a wrong command, 130 if it was interrupted."""
     options = _parser().parse_args(arguments)
     verbs = {"list": _list, "check": _check, "play": _play}
     try:
@@ -42,6 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _parser() -> argparse.ArgumentParser:

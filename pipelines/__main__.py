@@ -171,13 +171,13 @@ def _not_negative(text: str) -> int:
 
 
 def _load(options: argparse.Namespace) -> ExperimentConfig:
-    from components.env_execution.rules import open_benchmark, open_environment
+    from components.env_execution.rules import check_playable, open_benchmark
 
     overrides = list(options.overrides)
     if getattr(options, "iterations", None) is not None:
         overrides.append(f"iterations={options.iterations}")
     config = load_config(options.config, overrides)
-    open_environment(config)  # its options and roles are checked now, not in a step
+    check_playable(config)  # now, not in a step an hour later
     for name in config.evaluation.benchmarks:
         open_benchmark(config, name)
     return config

@@ -12,7 +12,7 @@ from components.engine import Sampling
 from components.env_execution.workers import in_workers
 from components.errors import ConfigError, RolewiseError
 from components.records import Turn
-from envs.base import Environment, Order, Split, StepsMany, Task
+from envs.base import Environment, HasLexicon, Order, Split, StepsMany, Task
 from envs.registry import Recipe
 
 EVALUATION_SEED = 0
@@ -124,6 +124,25 @@ def check_roles(env: Environment, roles: Mapping[str, str]) -> None:
             f"roles: unknown {unknown}, missing {missing}; "
             f"environment {env.name!r} has exactly {list(env.roles)}"
         )
+
+
+def check_playable(config: ExperimentConfig) -> None:
+    """What would stop the run later: a split without tasks, words that no tokenizer can know.
+
+    RolewiseError; ConfigError where the configuration contradicts itself.
+    """
+    env = open_environment(config)
+    splits = [Split.VALIDATION, *([Split.TEST] if config.evaluation.test else [])]
+    _draw(env, Split.TRAIN, config.seed, 0, 1)
+    for split in splits:
+        evaluation_tasks(env, split, 1)
+    for name, policy in config.policies.items():
+        if policy.init is not None and not isinstance(env, HasLexicon):
+            raise ConfigError(
+                f"policies.{name}.base is init://, whose tokenizer is made of the environment's "
+                f"words; {env.name!r} with these options has no closed set of words: expected "
+                "`prompt_style: compact` where there is one, or a pretrained base"
+            )
 
 
 def check_branching(env: Environment, rules: Rules) -> None:

@@ -148,7 +148,9 @@ def test_a_faulty_environment(here: Path, make_place: Make, fault: str, words: s
     env = {"name": "tests.doubles.words:make_words", "options": {"switch": str(switch)}}
     place = make_place(env=env)
     switch.write_text(fault)
-    place.refused(STEP.format("rollout", 1) + words, 1, latest=0)
+    early = fault == "no_tasks"  # seen before a step starts
+    where = "error: " if early else STEP.format("rollout", 1)
+    place.refused(where + words, 2 if early else 1, latest=0)
     switch.unlink()
     place.goes_on()
 

@@ -55,7 +55,8 @@ def test_the_workflows_commands_train(tmp_path: Path) -> None:
     folder = tmp_path / "experiments/mine"
     folder.mkdir(parents=True)
     content = {
-        "name": "wired", "iterations": 1, "env": {"name": "plan_path"},
+        "name": "wired", "iterations": 1,
+            "env": {"name": "plan_path", "options": {"prompt_style": "compact"}},
         "policies": {"solo": POLICY}, "roles": {"tool": "solo", "planner": "solo"},
         "storage": {"uri": "s3://replaced"},
     }  # fmt: skip

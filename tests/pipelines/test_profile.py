@@ -72,7 +72,10 @@ def test_profiles_for_clusters_bound_every_step(name: str) -> None:
         ({"image": {}}, "image: unknown key; known: defaults, images, name, pinned, runtimes, st"),
         ({"defaults": {"cpus": "1"}}, "defaults.cpus: unknown key; known: accelerator, cpu, env"),
         ({"steps": {"update": {"gpu": 1}}}, "steps.update.gpu: unknown key; known: accelerator"),
-        ({"defaults": {"accelerator": {"n": 1}}}, "accelerator.n: unknown key; known: count, memory_gib, pea"),
+        (
+            {"defaults": {"accelerator": {"n": 1}}},
+            "accelerator.n: unknown key; known: count, memory_gib, pea",
+        ),
         ({"defaults": {"memory": "lots"}}, "defaults.memory: String should match pattern"),
         ({"images": {"tpu": "x"}}, r"images has \['tpu'\]; known: \['cpu', 'deepspeed', 'driver'"),
         ({"runtimes": {"tpu": {}}}, r"runtimes has \['tpu'\]; known: \['cpu'"),

@@ -27,7 +27,8 @@ class Desk:
     def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
         self.path, self.capture = folder / "config.yaml", capture
         content = {
-            "name": "wired", "iterations": 1, "env": {"name": "plan_path"},
+            "name": "wired", "iterations": 1,
+            "env": {"name": "plan_path", "options": {"prompt_style": "compact"}},
             "policies": {"solo": POLICY}, "roles": {"tool": "solo", "planner": "solo"},
             "storage": {"uri": f"file://{folder}/store"},
         }  # fmt: skip
