@@ -108,7 +108,7 @@ class Server:
         self.process.returncode = 0  # not ours to wait for
 
     def _listen(self) -> None:
-        """Keep the end of what it has said: a full pipe would hold up those who write to it."""
+        """Keep the end of what it has said; a full pipe takes no more."""
         with self._listening, suppress(BlockingIOError):
             while not self._output.closed and (chunk := os.read(self._output.fileno(), 65536)):
                 self._said = (self._said + chunk)[-MOST_SAID:]

@@ -45,6 +45,7 @@ class Named:
 def main(configuration: str, control: int) -> None:
     """`configuration`: encoded settings; `control`: our end of a pair, which asks for lanes."""
     settings = decode(configuration)
+    os.set_blocking(sys.stderr.fileno(), False)  # a lane that dies waits for nobody to listen
     sys.meta_path.append(Named(settings))
     sys.dont_write_bytecode = True
     for name in (*PRELOADED, *settings.packages):
