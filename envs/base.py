@@ -116,7 +116,12 @@ class Environment(Protocol):
     reward_presets: Mapping[str, RewardPreset]
 
     def tasks(self, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
-        """Tasks start .. start + count - 1 of the split's stream `seed` (a cursor)."""
+        """Tasks start .. start + count - 1 of the split's stream `seed` (a cursor).
+
+        A stream may end. A slice across its end is shorter, which callers use as it is, or a
+        ValueError that says how many tasks there are; a slice behind it is a ValueError or empty.
+        Both of these stop a run: nothing begins the stream again.
+        """
         ...
 
     def reset(self, task: Task) -> State:

@@ -5,6 +5,7 @@ The S3 endpoint and credentials come by boto3's usual variables (`AWS_ENDPOINT_U
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -58,14 +59,32 @@ def cache_folder() -> Path:
 
 
 def _read_local(uri: str, limit: int) -> bytes:
-    path = _path(uri)
     try:
-        size = path.stat().st_size
-        if size > limit:
-            raise ValueError(f"{uri}: {size} bytes, expected at most {limit}")
-        return path.read_bytes()
+        return _bytes(_path(uri), uri, limit)
     except OSError as error:
         raise ValueError(f"{uri}: cannot be read ({error.strerror})") from error
+
+
+def _bytes(path: Path, name: str, limit: int) -> bytes:
+    """Of a regular file, opened without waiting for a pipe's other end."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise ValueError(f"{name!r} is no path ({error}), expected a file") from error
+    try:
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{name}: not a regular file, expected one")
+        if found.st_size > limit:
+            raise ValueError(f"{name}: {found.st_size} bytes, expected at most {limit}")
+        with open(opened, "rb", closefd=False) as file:
+            data = file.read(found.st_size + 1)
+    finally:
+        os.close(opened)
+    if len(data) > found.st_size:
+        raise ValueError(f"{name}: more bytes than its size {found.st_size}, expected a whole file "
+                         "that nobody is writing")  # fmt: skip
+    return data
 
 
 def _path(uri: str) -> Path:

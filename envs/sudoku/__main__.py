@@ -1,15 +1,16 @@
 """`python -m envs.sudoku`: the figures of README.md, measured.
 
 How good are perfect answers and the demonstrations, how long are prompts and answers, how many
-turns a second does the environment judge, how many puzzles a second does it make, and how few kinds
-of small ones there are.
+turns a second does the environment judge, how many puzzles a second does it make, how few kinds of
+small ones there are, and how long does a task far down a stream of them take.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from random import Random
 
-from envs.base import Split, Status, Task
+from envs.base import JSON, Split, Status, Task
+from envs.sudoku import numbering
 from envs.sudoku.board import BLANK, BOXES, board, fills_of
 from envs.sudoku.environment import Sudoku, make_sudoku
 from envs.sudoku.numbering import num_candidates, numbered
@@ -21,6 +22,14 @@ from envs.sudoku.symmetry import relabelled_digest
 
 TINY = {"num_clues": [6, 8], "tool": "search", "prompt_style": "compact"}
 NUM_TURNS = 3
+FAR: tuple[tuple[dict[str, JSON], Split, int], ...] = (
+    ({}, Split.TRAIN, 19_072),
+    ({"num_clues": 4}, Split.TEST, 500),
+    ({"num_clues": 4}, Split.TEST, 1_500),
+    ({"num_clues": [8, 15]}, Split.TRAIN, 1_000_000),
+    ({"num_clues": 6, "distinct": "identity"}, Split.TRAIN, 19_072),
+)
+"""Options, split and index of tasks that are drawn alone, each from a seed of its own."""
 Answer = Callable[[SudokuState, str], str]
 
 
@@ -47,6 +56,8 @@ def main() -> None:
     print(f"4x4 puzzles apart from relabelling: {_kinds(4)} with 4 clues, {_kinds(5)} with 5")
     for size in BOXES:
         _speed(size)
+    for options, split, index in FAR:
+        _reach(options, split, index)
 
 
 def _perfect(env: Sudoku, state: SudokuState, role: str) -> str:
@@ -105,6 +116,17 @@ def _speed(size: int) -> None:
     print(
         f"{size}x{size}: {turns['paper']:.0f} turns/CPU s ({turns['compact']:.0f} compact), "
         f"{made:.0f} puzzles/CPU s made, {checked:.0f} checked"
+    )
+
+
+def _reach(options: dict[str, JSON], split: Split, index: int) -> None:
+    env, began = make_sudoku(options, "dense"), time.process_time()
+    for known in (numbering._kinds, numbering.num_puzzles):
+        known.cache_clear()
+    env.tasks(split, 1 + index, index, 1)
+    seconds = time.process_time() - began
+    print(
+        f"4x4 {options or 'by default'}, {split.value}: task {index} alone in {seconds:.2f} CPU s"
     )
 
 

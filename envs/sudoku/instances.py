@@ -79,9 +79,12 @@ def check_unique(puzzle: str) -> str:
 def _from_file(options: SudokuOptions, split: Split, seed: int, index: int) -> str:
     puzzles = read_puzzles(options)[split]
     if index >= len(puzzles):
+        named = options.puzzles
+        file = named if isinstance(named, str) else (named or {}).get(split, "no file named for it")
+        one_each = "a file for each split (puzzles: {train: ..., validation: ..., test: ...})"
         raise ValueError(
-            f"sudoku task {index} of {split.value}: {options.puzzles} holds {len(puzzles)} puzzles "
-            "of this split; expected a smaller index or a larger file"
+            f"sudoku task {index} of {split.value}: {file} holds {len(puzzles)} puzzles of this "
+            f"split; expected {'a smaller index or more puzzles' if puzzles else one_each}"
         )
     return puzzles[splits.permute(index, len(puzzles), f"sudoku/{seed}")]
 

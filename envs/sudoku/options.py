@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from envs.base import Split
+from envs.base import JSON, Split
 from envs.options import Options
 from envs.sandbox import SandboxOptions
 
@@ -78,6 +78,27 @@ class SudokuOptions(Options):
     demonstrations: DemonstrationOptions = DemonstrationOptions()
     sandbox: SandboxOptions = SandboxOptions()
     """Limits of the tool's Python programs."""
+
+    @field_validator("num_clues", mode="before")
+    @classmethod
+    def _is_number_or_range(cls, value: JSON) -> JSON:
+        numbers = value if isinstance(value, (list, tuple)) and len(value) == 2 else [value]
+        if value is not None and any(type(number) is not int for number in numbers):
+            raise ValueError("expected a number, or [fewest, most]")
+        return value
+
+    @field_validator("puzzles", mode="before")
+    @classmethod
+    def _names_files(cls, value: JSON) -> JSON:
+        named = value if isinstance(value, dict) else {Split.TRAIN: value}
+        known, files = set(named) <= set(Split), all(isinstance(v, str) for v in named.values())
+        if value is not None and not (named and known and files):
+            got = f", got {value!r:.200}" if isinstance(value, dict) else ""
+            raise ValueError(
+                "expected a file, or a file for each split, as in {train: FILE, validation: FILE, "
+                f"test: FILE}}{got}"
+            )
+        return value
 
     @model_validator(mode="after")
     def _clues_fit(self) -> "SudokuOptions":

@@ -156,15 +156,20 @@ def _tool(options: SudokuOptions, state: SudokuState) -> str:
     if state.proposal is None:
         return "\nThe tool has proposed nothing.\n"
     written, placed = state.proposal, state.proposal.placed
-    output = f"Its output:\n{written.output}\n\n" if written.output else ""
+    output = f"Its output:\n{_quoted(written.output)}\n\n" if written.output else ""
     if options.answer == "grid" and placed.fills:
         tried = f"it gives:\n{draw_grid(place(state.clues, state.grid, placed.fills)[1])}"
     else:
         tried = f"it filled in: {_names(options.size, placed.fills, 'nothing')}"
     return (
-        f"\nThe tool wrote:\n{written.text or '(nothing)'}\n\n{output}"
+        f"\nThe tool wrote:\n{_quoted(written.text)}\n\n{output}"
         f"Tried on a copy, {tried}\nResult: {_outcome(state, placed)}\n"
     )
+
+
+def _quoted(text: str) -> str:
+    """Every line is marked, so that none can pass for the result or an instruction."""
+    return "\n".join(f"| {line}" for line in text.splitlines()) or "(nothing)"
 
 
 def _outcome(state: SudokuState, placed: Placed) -> str:

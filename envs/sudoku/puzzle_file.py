@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from envs import splits
 from envs.base import Split
+from envs.reading import read_text
 from envs.sudoku.board import BLANK, DIGITS
 from envs.sudoku.options import SudokuOptions
 from envs.sudoku.solver import TooHard, count_solutions, unique_solution
@@ -59,7 +60,7 @@ def _read_all(
 def _read_file(path: str, size: int) -> list[tuple[int, str]]:
     """(row, puzzle) of every puzzle of one file."""
     found: dict[str, int] = {}
-    lines = _lines(path)
+    lines = read_text(Path(path), "sudoku puzzles", MAX_BYTES).splitlines()
     if len(lines) > MAX_LINES:
         raise ValueError(f"{path}: has {len(lines)} lines, expected {MAX_LINES} at most")
     for row, line in enumerate(lines, 1):
@@ -109,26 +110,13 @@ def _grid(path: str, row: int, field: str, text: str, size: int) -> str:
     return grid
 
 
-def _lines(path: str) -> list[str]:
-    try:
-        num_bytes = Path(path).stat().st_size
-        if num_bytes > MAX_BYTES:
-            raise ValueError(f"{path}: has {num_bytes} bytes, expected {MAX_BYTES} at most")
-        return Path(path).read_text(encoding="ascii").splitlines()
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path}: byte {error.start} is not ASCII, expected digits and dots"
-        ) from error
-
-
 def _stamp(path: str) -> object:
     """Changes when the file does."""
     try:
         found = Path(path).stat()
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise ValueError(f"{path!r} cannot be read ({reason}); expected a file") from error
     return found.st_mtime_ns, found.st_size
 
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 from typing import Any
 
 import pytest
@@ -150,6 +151,23 @@ def test_places_that_do_not_work(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot be written"):
         write_problems(str(tmp_path / "file" / "a.jsonl"), rows(1))
+
+
+@pytest.mark.parametrize("name", ["zero.jsonl", "pipe.jsonl.gz", "folder.parquet"])
+def test_only_regular_files_are_read(tmp_path, name):
+    (tmp_path / "zero.jsonl").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.jsonl.gz")
+    (tmp_path / "folder.parquet").mkdir()
+    with pytest.raises(ValueError, match=rf"{name}: not a regular file, expected one$"):
+        load_problems(str(tmp_path / name), Sum)
+
+
+def test_a_file_that_holds_more_than_its_size_and_a_name_that_is_no_path(tmp_path):
+    (tmp_path / "growing.jsonl").symlink_to("/proc/self/status")
+    with pytest.raises(ValueError, match=r"growing\.jsonl: more bytes than its size 0"):
+        load_problems(str(tmp_path / "growing.jsonl"), Sum)
+    with pytest.raises(ValueError, match="is no path .embedded null byte."):
+        load_problems("a\0.jsonl", Sum)
 
 
 def test_nothing_bad_is_written(tmp_path):

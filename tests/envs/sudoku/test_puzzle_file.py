@@ -1,5 +1,7 @@
 """Files of puzzles: what is read, and one clear error for everything else."""
 
+import os
+
 import pytest
 
 from envs.base import Split
@@ -83,7 +85,8 @@ def test_a_file_per_split_and_an_order_per_seed(write):
         ([GOLDEN_SOLUTION], "row 1, puzzle: has no blank"),
         ([GOLDEN + "1" * 10_000], "row 1, puzzle: has 10016 characters"),
         (["# nothing"], "has no puzzle, expected one a line"),
-        ([GOLDEN + "\u00e9"], "byte 16 is not ASCII"),
+        ([GOLDEN + "\u00e9"], "row 1, puzzle: has 17 characters"),
+        ([GOLDEN[1:] + "\u00b2"], "row 1, puzzle: has '\u00b2'; expected 1 to 4"),
     ],
 )
 def test_bad_lines_name_file_row_and_field(write, lines, sentence):
@@ -105,14 +108,41 @@ def test_fault_7_a_puzzle_of_two_splits_is_refused(write, distinct):
 def test_oversized_and_missing_files_are_refused(write, monkeypatch):
     path = write(GOLDEN, OTHER)
     monkeypatch.setattr(puzzle_file, "MAX_BYTES", 10)
-    with pytest.raises(ValueError, match="puzzles.txt: has 34 bytes, expected 10 at most"):
+    with pytest.raises(ValueError, match="puzzles.txt has more than 10 bytes; expected fewer"):
         make_env(puzzles=path)
     monkeypatch.undo()
     monkeypatch.setattr(puzzle_file, "MAX_LINES", 1)
     with pytest.raises(ValueError, match="puzzles.txt: has 2 lines, expected 1 at most"):
         make_env(puzzles=path)
-    with pytest.raises(ValueError, match="nowhere.txt: cannot be read"):
-        make_env(puzzles="nowhere.txt")
+    for name in ("nowhere.txt", "no\0path"):
+        with pytest.raises(ValueError, match="cannot be read .*; expected a file"):
+            make_env(puzzles=name)
+
+
+@pytest.mark.parametrize("name", ["zero", "pipe", "folder"])
+def test_only_regular_files_are_read(tmp_path, name):
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ValueError, match=f"{name} is not a regular file; expected a text file$"):
+        make_env(puzzles=str(tmp_path / name))
+
+
+def test_an_empty_split_says_what_to_do(write):
+    path = write(GOLDEN)
+    for puzzles, held in ((path, path), ({"train": path}, "no file named for it")):
+        env = make_env(puzzles=puzzles)
+        empty = next(
+            split for split in (Split.TEST, Split.VALIDATION) if not has_puzzle(env, split)
+        )
+        with pytest.raises(ValueError, match="holds 0 puzzles .* a file for each split") as caught:
+            env.tasks(empty, 0, 0, 1)
+        assert str(caught.value).startswith(f"sudoku task 0 of {empty}: {held} holds")
+
+
+def has_puzzle(env, split):
+    """Whether the split has one."""
+    return bool(puzzle_file.read_puzzles(env.options)[split])
 
 
 def test_a_file_that_changed_is_read_again(write):
