@@ -150,7 +150,7 @@ def test_a_faulty_environment(here: Path, make_place: Make, fault: str, words: s
     switch.write_text(fault)
     early = fault == "no_tasks"  # seen before a step starts
     where = "error: " if early else STEP.format("rollout", 1)
-    place.refused(where + words, 2 if early else 1, latest=0)
+    place.refused(where + words, 2 if early else 1, latest=None if early else 0)
     switch.unlink()
     place.goes_on()
 
