@@ -59,7 +59,7 @@ class ReplicatedEngine:
             self._processes.append(process)
         try:
             names = [self._receive(replica) for replica in range(len(self._pipes))]
-        except BaseException:
+        except BaseException:  # whatever it was: no replica is left behind
             self.close()
             raise
         self.name = f"{names[0]} x {len(names)}"
@@ -193,7 +193,7 @@ def _serve(
             with open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), 1)
         engine = open_engine(settings, team, store, cache)
-    except Exception as error:
+    except Exception as error:  # whatever it is, the step's process reports it
         pipe.send(_failure(error))
         return
     pipe.send(engine.name)
