@@ -17,7 +17,7 @@ from components.preflight.capacity import check_cost, check_rollout, check_updat
 from components.preflight.findings import Finding
 from components.preflight.shapes import KNOWN
 from pipelines.compiling import open_profile
-from pipelines.preflight import gpus
+from pipelines.prechecks import gpus
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 GAMES = ("plan_path", "sokoban", "sudoku")
