@@ -280,6 +280,8 @@ def _one_thread() -> None:
 
 
 def _interrupt(number: int, frame: Any) -> None:
+    """Once: a second SIGTERM must not end what the first began to put in order."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

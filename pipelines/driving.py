@@ -102,6 +102,8 @@ def _write_report(config: ExperimentConfig, run: str, path: str) -> None:
 
 
 def _interrupt(*_: object) -> None:
+    """Once: a process group gets the signal twice, and the second must not end the goodbye."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
