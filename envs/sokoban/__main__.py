@@ -7,11 +7,12 @@ answers are, and how many turns a second the environment judges.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from envs.base import HasLexicon, Split, Status, Task
+from envs.base import HasLexicon, Split
+from envs.measuring import demonstrations, success, turns_per_second
 from envs.options import parse_options
 from envs.sokoban.checking import check
 from envs.sokoban.demonstrations import best_program
@@ -33,8 +34,6 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
     "7x7, 2 boxes": {"height": 7, "width": 7, "num_boxes": 2},
     "10x10, 4 boxes": {"height": 10, "width": 10, "num_boxes": 4, "min_pushes": 8},
 }
-NUM_TURNS = 3
-Answer = Callable[[SokobanState, str], str]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -84,25 +83,18 @@ def _figures() -> None:
     for name, options in SIZES.items():
         print(f"{name}: {_spread(make_sokoban(options, 'dense'))}")
     env, alone = (make_sokoban({**TINY, "roles": roles}, "dense") for roles in ("team", "planner"))
-    tasks, rng, lengths = env.tasks(Split.VALIDATION, 0, 0, 500), Random(0), list[tuple[int, int]]()
-
-    def shown(state: SokobanState, role: str) -> str:
-        text = env.demonstrate(state, role, rng)
-        lengths.append((len(env.observe(state, role)[0]["content"].split()), len(text.split())))
-        return text
-
-    print(f"perfect tool, copying planner: {_success(env, tasks, _perfect)}")
-    print(f"tool that names no wall, copying planner: {_success(env, tasks, _blind)}")
-    print(f"demonstrations: {_success(env, tasks, shown)}")
-    longest = [max(column) for column in zip(*lengths, strict=True)]
+    tasks, rng = env.tasks(Split.VALIDATION, 0, 0, 500), Random(0)
+    print(f"perfect tool, copying planner: {success(env, tasks, _perfect)}")
+    print(f"tool that names no wall, copying planner: {success(env, tasks, _blind)}")
+    shown, longest = demonstrations(env, tasks, rng)
+    print(f"demonstrations: {shown}")
     words = len(env.lexicon()) if isinstance(env, HasLexicon) else 0
     print(f"longest prompt {longest[0]} words, longest answer {longest[1]}, lexicon {words}")
-    print(
-        "demonstrations of the single agent: "
-        f"{_success(alone, tasks, lambda state, role: alone.demonstrate(state, role, rng))}"
-    )
+    print(f"demonstrations of the single agent: {demonstrations(alone, tasks, rng)[0]}")
     for name in ("6x6, 1 box", "tiny models"):
-        print(f"{name}: {_turns_per_second(make_sokoban(SIZES[name], 'dense')):.0f} turns/CPU s")
+        timed = make_sokoban(SIZES[name], "dense")
+        rate = turns_per_second(timed, timed.tasks(Split.TRAIN, 0, 0, 500))
+        print(f"{name}: {rate:.0f} turns/CPU s")
 
 
 def _spread(env: Sokoban) -> str:
@@ -134,39 +126,6 @@ def _perfect(state: SokobanState, role: str) -> str:
 def _blind(state: SokobanState, role: str) -> str:
     """The same without a wall."""
     return _perfect(state, role).partition(" avoid")[0]
-
-
-def _success(env: Sokoban, tasks: Sequence[Task], write: Answer) -> str:
-    ends = [_play(env, task, write) for task in tasks]
-    first, solved = ends.count(0) / len(ends), 1 - ends.count(None) / len(ends)
-    return f"{solved:.1%} solved within {NUM_TURNS} turns, {first:.1%} in the first"
-
-
-def _play(env: Sokoban, task: Task, write: Answer) -> int | None:
-    """The turn in which the level was solved."""
-    state = env.reset(task)
-    for turn in range(NUM_TURNS):
-        for role in env.roles:
-            result = env.step(state, role, write(state, role))
-            if result.status is not Status.RUNNING:
-                return turn if result.status is Status.SOLVED else None
-            state = result.state
-    return None
-
-
-def _turns_per_second(env: Sokoban) -> float:
-    """One turn of a role: its prompt, and one answer parsed, executed and rewarded."""
-    rng, turns, seconds = Random(0), 0, 0.0
-    for task in env.tasks(Split.TRAIN, 0, 0, 500):
-        state = env.reset(task)
-        for role in env.roles:
-            text = env.demonstrate(state, role, rng)
-            began = time.process_time()
-            env.observe(state, role)
-            state = env.step(state, role, text).state
-            seconds += time.process_time() - began
-            turns += 1
-    return turns / seconds
 
 
 if __name__ == "__main__":

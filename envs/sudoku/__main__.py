@@ -6,10 +6,10 @@ small ones there are, and how long does a task far down a stream of them take.
 """
 
 import time
-from collections.abc import Callable, Sequence
 from random import Random
 
-from envs.base import JSON, Split, Status, Task
+from envs.base import JSON, Split
+from envs.measuring import demonstrations, success, turns_per_second
 from envs.sudoku import numbering
 from envs.sudoku.board import BLANK, BOXES, board, fills_of
 from envs.sudoku.environment import Sudoku, make_sudoku
@@ -21,7 +21,6 @@ from envs.sudoku.state import SudokuState
 from envs.sudoku.symmetry import relabelled_digest
 
 TINY = {"num_clues": [6, 8], "tool": "search", "prompt_style": "compact"}
-NUM_TURNS = 3
 FAR: tuple[tuple[dict[str, JSON], Split, int], ...] = (
     ({}, Split.TRAIN, 19_072),
     ({"num_clues": 4}, Split.TEST, 500),
@@ -30,29 +29,18 @@ FAR: tuple[tuple[dict[str, JSON], Split, int], ...] = (
     ({"num_clues": 6, "distinct": "identity"}, Split.TRAIN, 19_072),
 )
 """Options, split and index of tasks that are drawn alone, each from a seed of its own."""
-Answer = Callable[[SudokuState, str], str]
 
 
 def main() -> None:
     """Print the figures."""
     env, rng = make_sudoku(TINY, "dense"), Random(0)
     tasks = env.tasks(Split.VALIDATION, 0, 0, 500)
-    lengths: list[tuple[int, int]] = []
-
-    def shown(state: SudokuState, role: str) -> str:
-        text = env.demonstrate(state, role, rng)
-        lengths.append((len(env.observe(state, role)[0]["content"].split()), len(text.split())))
-        return text
-
-    print(f"perfect tool, copying planner: {_success(env, tasks, lambda *at: _perfect(env, *at))}")
-    print(f"demonstrations: {_success(env, tasks, shown)}")
-    longest = [max(column) for column in zip(*lengths, strict=True)]
+    print(f"perfect tool, copying planner: {success(env, tasks, lambda *at: _perfect(env, *at))}")
+    shown, longest = demonstrations(env, tasks, rng)
+    print(f"demonstrations: {shown}")
     print(f"longest prompt {longest[0]} words, longest answer {longest[1]}")
     alone = make_sudoku({**TINY, "roles": "planner"}, "dense")
-    print(
-        "demonstrations of the single agent: "
-        f"{_success(alone, tasks, lambda state, role: alone.demonstrate(state, role, rng))}"
-    )
+    print(f"demonstrations of the single agent: {demonstrations(alone, tasks, rng)[0]}")
     print(f"4x4 puzzles apart from relabelling: {_kinds(4)} with 4 clues, {_kinds(5)} with 5")
     for size in BOXES:
         _speed(size)
@@ -66,24 +54,6 @@ def _perfect(env: Sudoku, state: SudokuState, role: str) -> str:
         names = board(env.options.size).names
         return " ".join([KEYWORD, *(names[fill] for fill in fills_of(state.clues))])
     return answer(env.options, list(state.proposal.placed.fills) if state.proposal else [])
-
-
-def _success(env: Sudoku, tasks: Sequence[Task], write: Answer) -> str:
-    ends = [_play(env, task, write) for task in tasks]
-    first, solved = ends.count(0) / len(ends), 1 - ends.count(None) / len(ends)
-    return f"{solved:.1%} solved within {NUM_TURNS} turns, {first:.1%} in the first"
-
-
-def _play(env: Sudoku, task: Task, write: Answer) -> int | None:
-    """The turn in which the grid was completed."""
-    state = env.reset(task)
-    for turn in range(NUM_TURNS):
-        for role in env.roles:
-            result = env.step(state, role, write(state, role))
-            state = result.state
-        if result.status is Status.SOLVED:
-            return turn
-    return None
 
 
 def _kinds(num_clues: int) -> int:
@@ -110,7 +80,7 @@ def _speed(size: int) -> None:
         count_solutions(puzzle)
     checked = len(puzzles) / (time.process_time() - began)
     turns = {
-        name: _turns_per_second(make_sudoku({**options, "size": size}, "dense"), tasks)
+        name: turns_per_second(make_sudoku({**options, "size": size}, "dense"), tasks)
         for name, options in {"paper": {}, "compact": {"prompt_style": "compact"}}.items()
     }
     print(
@@ -128,21 +98,6 @@ def _reach(options: dict[str, JSON], split: Split, index: int) -> None:
     print(
         f"4x4 {options or 'by default'}, {split.value}: task {index} alone in {seconds:.2f} CPU s"
     )
-
-
-def _turns_per_second(env: Sudoku, tasks: Sequence[Task]) -> float:
-    """One turn of a role: its prompt, and one answer parsed, executed and rewarded."""
-    rng, turns, seconds = Random(0), 0, 0.0
-    for task in tasks:
-        state = env.reset(task)
-        for role in env.roles:
-            text = env.demonstrate(state, role, rng)
-            began = time.process_time()
-            env.observe(state, role)
-            state = env.step(state, role, text).state
-            seconds += time.process_time() - began
-            turns += 1
-    return turns / seconds
 
 
 if __name__ == "__main__":
