@@ -88,7 +88,7 @@ def test_an_interrupted_command_is_shown_as_the_shell_takes_it(
     def interrupt(options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pipelines.__main__._load", interrupt)
+    monkeypatch.setattr("pipelines.arguments.load", interrupt)
     assert main(["config", QUICKSTART, "--set", "roles={tool: tool}"]) == 130
     command = f"python -m pipelines config {QUICKSTART} --set 'roles={{tool: tool}}'"
     assert capsys.readouterr().err.endswith(f"Go on with: {command}\n")

@@ -1,0 +1,75 @@
+"""Finds a run by its name or by its experiment's file, with the configuration it is bound to."""
+
+import difflib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.config import ExperimentConfig, load_config, parse_config
+from components.errors import ConfigError
+from components.settings import StorageConfig
+from components.storage import Store, open_store
+from pipelines.driver import run_name
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A run that exists in a store."""
+
+    name: str
+    config: ExperimentConfig
+    """As the run was begun with; its storage is where it was found."""
+    store: Store
+
+
+def find_run(text: str, store_uri: str | None = None) -> FoundRun:
+    """The run with this name, or the unnamed run of this YAML file.
+
+    `store_uri` None: the file's store, or for a name the default one. ConfigError names the runs
+    that the store has if it has no such one.
+    """
+    if text.endswith(_SUFFIXES) or Path(text).is_file():
+        config = _stored_at(load_config(text, []), store_uri)
+        name, storage = run_name(config, None), config.storage
+    else:
+        name = text
+        storage = StorageConfig() if store_uri is None else StorageConfig(uri=store_uri)
+    store = open_store(storage)
+    runs = run_names(store)
+    if name not in runs:
+        raise ConfigError(f"run {name!r} is not in {store.uri}; {_hint(name, runs)}")
+    return FoundRun(name, read_config(store, name, storage), store)
+
+
+def run_names(store: Store) -> list[str]:
+    """The names of all runs that were begun in a store."""
+    keys = [key.split("/") for key in store.list("runs/")]
+    return [parts[1] for parts in keys if len(parts) == 3 and parts[2] == "config.json"]
+
+
+def read_config(store: Store, run: str, storage: StorageConfig) -> ExperimentConfig:
+    """The configuration that a run's name is bound to, with the storage it was found in."""
+    key = f"runs/{run}/config.json"
+    try:
+        content: Any = json.loads(store.read(key))
+        return parse_config({**content, "storage": storage.model_dump(mode="json")})
+    except (ConfigError, ValueError, TypeError) as error:
+        raise ConfigError(
+            f"{store.uri}/{key}: no configuration of this version: {error}"
+        ) from error
+
+
+def _stored_at(config: ExperimentConfig, uri: str | None) -> ExperimentConfig:
+    if uri is None:
+        return config
+    return config.model_copy(update={"storage": config.storage.model_copy(update={"uri": uri})})
+
+
+def _hint(name: str, runs: list[str]) -> str:
+    if not runs:
+        return "it holds no run at all: another --store?"
+    near = difflib.get_close_matches(name, runs, n=5, cutoff=0.3) or runs[:5]
+    return f"it has {', '.join(near)}{' and others' if len(runs) > len(near) else ''}"

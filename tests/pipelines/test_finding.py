@@ -1,0 +1,47 @@
+"""Finding a run by name or by file, and saying what is there if it is not."""
+
+from pathlib import Path
+
+import pytest
+
+from components.config import load_config
+from components.errors import ConfigError
+from components.settings import StorageConfig
+from components.state import register_run
+from components.storage import open_store
+from pipelines.driver import run_name
+from pipelines.finding import find_run, run_names
+
+EXPERIMENT = "experiments/quickstart/config.yaml"
+
+
+def make_store(folder: Path, *names: str) -> str:
+    uri = f"file://{folder}/store"
+    for name in names:
+        register_run(open_store(StorageConfig(uri=uri)), name, load_config(EXPERIMENT, []))
+    return uri
+
+
+def test_a_name_is_found_with_its_configuration(tmp_path: Path) -> None:
+    uri = make_store(tmp_path, "mine")
+    found = find_run("mine", uri)
+    assert found.name == "mine"
+    assert found.config.storage.uri == uri
+    assert found.config.digest() == load_config(EXPERIMENT, []).digest()
+
+
+def test_a_file_means_its_unnamed_run(tmp_path: Path) -> None:
+    name = run_name(load_config(EXPERIMENT, []), None)
+    assert find_run(EXPERIMENT, make_store(tmp_path, name)).name == name
+
+
+def test_a_missing_run_names_those_that_are_there(tmp_path: Path) -> None:
+    uri = make_store(tmp_path, "quick-1", "other")
+    with pytest.raises(ConfigError, match=r"run 'quick-2' is not in .*; it has quick-1"):
+        find_run("quick-2", uri)
+    assert run_names(open_store(StorageConfig(uri=uri))) == ["other", "quick-1"]
+
+
+def test_an_empty_store_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no run at all"):
+        find_run("quick", make_store(tmp_path))
