@@ -63,8 +63,9 @@ class LoraConfig(Section):
 
 
 class PolicyConfig(Section):
-    """Where a policy begins: `init://` (see InitConfig), `hf://repo@revision`, `s3://`, `file://`
-    or `pkg://package` (a model inside an installed package)."""
+    """Where a policy begins: `init://` (see InitConfig), `hf://repo@revision`, `s3://`, `file://`,
+    `pkg://package` (a model inside an installed package) or `run://run:iteration/policy` (what an
+    earlier run made, in the same store)."""
 
     base: str
     init: InitConfig | None = None
@@ -74,7 +75,7 @@ class PolicyConfig(Section):
 
     @model_validator(mode="after")
     def _base_is_known(self) -> "PolicyConfig":
-        schemes = ("init://", "hf://", "s3://", "file://", "pkg://")
+        schemes = ("init://", "hf://", "s3://", "file://", "pkg://", "run://")
         if not self.base.startswith(schemes):
             raise ValueError(
                 f"base {self.base!r} has no known scheme; expected one of {', '.join(schemes)}"
@@ -275,7 +276,18 @@ class StorageConfig(Section):
     """S3 only; None: AWS or AWS_ENDPOINT_URL_S3. Credentials come by boto3's usual chain."""
     region: str = "us-east-1"
     path_style: bool = True
+    """False: the bucket is part of the host's name."""
     concurrency: Positive = 8
+    """Requests at a time that move data; each holds a part of 16 MiB at most."""
+    checksums: Literal["auto", "when_required", "when_supported"] = "auto"
+    """Checksums in S3 requests, as botocore names them. when_supported: always, which older servers
+    refuse. auto: always at AWS, only where the operation demands one at any other endpoint."""
+    cache_gib: Annotated[float, Field(gt=0.0)] | None = None
+    """Least recently used folders leave the cache above this; None: it grows."""
+    keep_optimizers: Positive = 2
+    """`gc` keeps the optimiser states of the last n iterations,"""
+    keep_policies_every: Positive = 10
+    """and the policies of every n-th, of the last two, of the best, and of registered teams."""
 
 
 class TrackingConfig(Section):

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from components.config import ExperimentConfig
-from components.errors import PolicyError
+from components.errors import PolicyError, RolewiseError
 from components.preflight.findings import Finding, fail, ok, warn
 from components.preflight.shapes import KNOWN, ModelShape, from_config, from_init
 from components.settings import PolicyConfig
 from components.storage import open_store
 from components.update.initialise.bases import check_base, check_language
 from components.update.initialise.packages import package_folder
+from components.update.initialise.runs import fetch_policy
 
 SPECIAL_TOKENS = 16
 """Beside the lexicon's words, at most, in the tokenizer of a model made from scratch."""
@@ -43,7 +44,7 @@ def check_policies(
             findings += found
             if shape is not None:
                 shapes[name] = shape
-        except (PolicyError, ValueError, OSError) as error:
+        except (RolewiseError, ValueError, OSError) as error:
             findings.append(fail(subject, " ".join(str(error).split())))
     return findings, shapes
 
@@ -59,8 +60,8 @@ def _look(
             return None, [fail(subject, text, "use its compact style, or name a pretrained base")]
         shape = from_init(policy.init, words + SPECIAL_TOKENS)
         return shape, [ok(subject, f"made from scratch, {_size(shape, policy)}")]
-    if scheme in ("file", "pkg"):
-        folder = Path(rest) if scheme == "file" else _package(rest, Path(config.storage.cache))
+    if scheme in ("file", "pkg") or (scheme == "run" and not offline):
+        folder = _folder(scheme, rest, config)
         check_base(name, policy.base, folder)
         check_language(name, policy.base, folder, prompts)
         shape = from_config(json.loads((folder / "config.json").read_text()))
@@ -94,6 +95,13 @@ def _count(number: float) -> str:
         if number >= size:
             return f"{number / size:.3g} {unit}"
     return f"{number:.0f}"
+
+
+def _folder(scheme: str, rest: str, config: ExperimentConfig) -> Path:
+    if scheme == "file":
+        return Path(rest)
+    cache = Path(config.storage.cache)
+    return _package(rest, cache) if scheme == "pkg" else fetch_policy(rest, config.storage, cache)
 
 
 def _package(name: str, cache: Path) -> Path:

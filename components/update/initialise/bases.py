@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from components.errors import PolicyError, StorageError
+from components.errors import ConfigError, PolicyError, StorageError
 from components.settings import PolicyConfig, StorageConfig
 from components.storage import open_store
 from components.update.initialise.packages import package_folder
+from components.update.initialise.runs import fetch_policy
 from components.update.initialise.scratch import write_scratch_model
 
 
@@ -49,11 +50,13 @@ def materialise(
             folder = package_folder(rest, cache)
         elif scheme == "file":
             folder = Path(rest)
+        elif scheme == "run":
+            folder = fetch_policy(rest, storage, cache)
         elif scheme == "s3":
             folder = _from_store(policy.base, scratch, storage)
         else:
             folder = _from_hub(rest)
-    except (OSError, ValueError, StorageError) as error:
+    except (OSError, ValueError, StorageError, ConfigError) as error:
         reason = " ".join(str(error).split())[:300]
         raise PolicyError(
             f"policy {name}: base {policy.base} cannot be made or fetched: {reason}"
