@@ -17,6 +17,8 @@ def candidate_metrics(scored: Sequence[Scored], prefix: str) -> dict[str, float]
         rewards = [row.reward for row in rows if row.reward is not None]
         cut = sum(row.candidate.finish_reason == FinishReason.LENGTH for row in answers)
         name = f"{prefix}/{role}"
+        metrics[f"{name}/num_candidates"] = float(len(rows))
+        metrics[f"{name}/num_tokens"] = float(sum(len(row.candidate.completion_ids) for row in rows))
         metrics[f"{name}/errors"] = float(len(rows) - len(answers))
         metrics[f"{name}/unjudged"] = float(len(answers) - len(rewards))
         if rewards:
@@ -57,6 +59,14 @@ def role_rewards(scored: Sequence[Scored]) -> dict[str, float]:
         for role, rows in by_role(scored).items()
     }
     return {role: statistics.fmean(values) for role, values in rewards.items() if values}
+
+
+def rewards_by_task(scored: Sequence[Scored]) -> dict[str, dict[str, float]]:
+    """Task id -> role -> mean reward of its judged answers."""
+    tasks: dict[str, list[Scored]] = {}
+    for row in scored:
+        tasks.setdefault(row.candidate.turn.task_id, []).append(row)
+    return {task: role_rewards(rows) for task, rows in tasks.items()}
 
 
 def by_role(scored: Sequence[Scored]) -> dict[str, list[Scored]]:

@@ -160,6 +160,8 @@ def test_rollout_metrics_have_their_names(tmp_path: Path, engines: Engines) -> N
         for name in ("reward/mean", "reward/std", "completions/mean_length", "errors"):
             assert f"rollout/{role}/{name}" in metrics
     assert metrics["rollout/num_tokens"] == 2 * 2 * 2 * 4
+    assert [metrics[f"rollout/{role}/num_candidates"] for role in "AB"] == [2 * 2 * 4] * 2
+    assert sum(metrics[f"rollout/{role}/num_tokens"] for role in "AB") == 2 * 2 * 2 * 4
     assert metrics["rollout/load_s"] == 0.25
     assert metrics["rollout/train/turns/mean"] == 2.0
     for name in ("success", "success_low", "success_high", "turns/mean", "num_tasks"):
