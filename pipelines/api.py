@@ -1,50 +1,27 @@
 """The API of Kubeflow Pipelines (v2beta1): the few calls a driver needs, and their faults in words.
 
 It speaks through kfp's generated client, so it holds where kfp's own command line holds. Uploading
-pipelines and everything of the UI are left to those two.
+pipelines and everything of the UI are left to those two. What became of a run's pods is told by
+two calls that v2beta1 has no successor of: the workflow (v1beta1) and a pod's log (v1alpha1).
 """
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from components.errors import RolewiseError
+from pipelines.access import Access
+from pipelines.refusals import ApiError, ApiUnavailable, refusal, silence
 
-IN_CLUSTER = "http://ml-pipeline.kubeflow.svc.cluster.local:8888"
-CLUSTER_TOKEN = "/var/run/secrets/kubeflow/pipelines/token"
-"""Where Kubeflow puts a pod's token, if the pod is labelled `access-ml-pipeline`."""
 TIMEOUT_S = 30.0
 """Of one call."""
 PAGE = 100
 STOPPED = {"CANCELING", "CANCELED"}
 ENDED = ("SUCCEEDED", "SKIPPED", "FAILED", "CANCELED")
-
-
-class ApiError(RolewiseError):
-    """The API refused a call."""
-
-
-class ApiUnavailable(ApiError):
-    """The API did not answer, or could not for now: the same call may succeed later."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """Where the API is and who asks."""
-
-    endpoint: str
-    token_file: str | None = None
-    """Read before every call: tokens in files are renewed."""
-    token: str | None = field(default=None, repr=False)
-    namespace: str | None = None
-    """Of the runs, where Kubeflow has several users."""
-    ca_file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,32 +55,10 @@ class Run:
         return self.state in ENDED
 
     def fault(self) -> str:
-        """What is known of a failure: the first task's own words, else the run's."""
+        """What the API says of a failure, empty if nothing: the first task's words, or the run's.
+        The server of version 2.17 says nothing; see `faults.py`."""
         told = [f"{task.name}: {task.error}" for task in self.tasks if task.error]
-        return " ".join((told or [self.error or "the API gives no reason"])[0].split())
-
-
-def find_access(
-    endpoint: str | None = None,
-    token_file: str | None = None,
-    namespace: str | None = None,
-    ca_file: str | None = None,
-    environment: Mapping[str, str] = os.environ,
-) -> Access | None:
-    """What was given, else kfp's environment variables, else the place inside a cluster.
-
-    None if there is no endpoint and this is no pod.
-    """
-    token_file = token_file or environment.get("KF_PIPELINES_SA_TOKEN_PATH")
-    in_pod = "KUBERNETES_SERVICE_HOST" in environment
-    if in_pod and not token_file and Path(CLUSTER_TOKEN).exists():
-        token_file = CLUSTER_TOKEN
-    endpoint = endpoint or environment.get("KF_PIPELINES_ENDPOINT")
-    if not endpoint and not in_pod:
-        return None
-    endpoint = endpoint or IN_CLUSTER
-    token = environment.get("KF_PIPELINES_TOKEN") or None
-    return Access(endpoint.rstrip("/"), token_file, token, namespace, ca_file)
+        return " ".join((told or [self.error])[0].split())
 
 
 class Api:
@@ -120,7 +75,7 @@ class Api:
         configuration.refresh_api_key_hook = self._authorise
         self._authorise(configuration)
         client = server.ApiClient(configuration)
-        self._server = server
+        self._server, self._client = server, client
         self._health = server.HealthzServiceApi(client)
         self._experiments = server.ExperimentServiceApi(client)
         self._runs = server.RunServiceApi(client)
@@ -149,12 +104,14 @@ class Api:
         return str(made.experiment_id)
 
     def create(
-        self, experiment: str, name: str, package: Path, parameters: Mapping[str, Any], note: str
-    ) -> Run:
-        """Start a run of a compiled pipeline."""
+        self, experiment: str, name: str, package: Path, parameters: Mapping[str, Any], note: str,
+        service_account: str | None = None,
+    ) -> Run:  # fmt: skip
+        """Start a run of a compiled pipeline; its pods run as `service_account`, by default as the
+        installation's."""
         body = self._server.V2beta1Run(
             experiment_id=experiment, display_name=name, description=note,
-            pipeline_spec=_posted(package),
+            pipeline_spec=_posted(package), service_account=service_account,
             runtime_config=self._server.V2beta1RuntimeConfig(parameters=dict(parameters)),
         )  # fmt: skip
         return _run(self._call(self._runs.run_service_create_run, run=body))
@@ -163,8 +120,8 @@ class Api:
         """A run as it is now."""
         return _run(self._call(self._runs.run_service_get_run, run_id=run_id))
 
-    def active(self, name: str) -> list[Run]:
-        """The runs of that name that have not ended, oldest first."""
+    def named(self, name: str) -> list[Run]:
+        """All runs of that name, oldest first."""
         found, page = [], ""
         while True:
             listed = self._call(
@@ -174,12 +131,36 @@ class Api:
             found += [_run(item) for item in listed.runs or []]
             page = listed.next_page_token
             if not page:
-                alive = (run for run in found if not run.ended)
-                return sorted(alive, key=lambda run: (run.created, run.id))
+                return sorted(found, key=lambda run: (run.created, run.id))
+
+    def active(self, name: str) -> list[Run]:
+        """The runs of that name that have not ended, oldest first."""
+        return [run for run in self.named(name) if not run.ended]
 
     def terminate(self, run_id: str) -> None:
         """Ask for a run's end; it is CANCELING until its pods are gone."""
         self._call(self._runs.run_service_terminate_run, run_id=run_id)
+
+    def workflow(self, run_id: str) -> dict[str, Any]:
+        """The run's Argo Workflow as it was last reported; empty if there is none yet."""
+        text = self._get("/apis/v1beta1/runs/{run_id}", run_id=run_id)
+        try:
+            runtime = json.loads(text).get("pipeline_runtime") or {}
+            return dict(json.loads(runtime.get("workflow_manifest") or "{}"))
+        except (ValueError, AttributeError) as error:
+            raise ApiError(f"{self.access.endpoint}: run {run_id}: no workflow: {error}") from error
+
+    def log(self, run_id: str, pod: str) -> str:
+        """What a pod's step printed, from the pod or from the archive. ApiError if neither has it.
+
+        The server begins its answer with status 200 before it looks, so a fault follows as JSON.
+        """
+        path = "/apis/v1alpha1/runs/{run_id}/nodes/{pod}/log"
+        text = self._get(path, run_id=run_id, pod=pod)
+        _, found, fault = text.rpartition('{"error_message":')
+        if found and "Failed to read log" in fault:
+            raise refusal(self.access, 404, f"{found}{fault}")
+        return text
 
     def link(self, run_id: str) -> str:
         """The run's page in the UI."""
@@ -201,56 +182,25 @@ class Api:
         if token:
             configuration.api_key["authorization"] = token
 
+    def _get(self, path: str, **parts: str) -> str:
+        answer = self._call(
+            self._client.call_api, resource_path=path, method="GET", path_params=parts,
+            header_params={"Accept": "*/*"}, auth_settings=["Bearer"], _preload_content=False,
+            _return_http_data_only=True,
+        )  # fmt: skip
+        return str(answer.data.decode(errors="replace"))
+
     def _call(self, function: Callable[..., Any], **arguments: Any) -> Any:
         from urllib3.exceptions import HTTPError
 
         try:
             return function(**arguments, _request_timeout=TIMEOUT_S)
         except self._server.ApiException as error:
-            raise _refusal(self.access, error.status, str(error.body or error.reason)) from error
+            raise refusal(self.access, error.status, str(error.body or error.reason)) from error
         except HTTPError as error:
-            raise ApiUnavailable(_silence(self.access, error)) from error
+            raise ApiUnavailable(silence(self.access, error)) from error
         except ValueError as error:
             raise ApiError(f"{self.access.endpoint}: not an address, or no API: {error}") from error
-
-
-def _silence(access: Access, error: Exception) -> str:
-    """Why nothing came back, and what to do."""
-    reason = " ".join(str(getattr(error, "reason", None) or error).split())
-    reason = re.sub(r"^.*?[>)]: ", "", reason)  # urllib3 begins with its object
-    fix = "check --endpoint, or `kubectl port-forward -n kubeflow svc/ml-pipeline 8888`"
-    if "certificate" in reason:
-        fix = "give the cluster's certificate authority by --ca-file"
-    elif "redirect" in reason:
-        fix = "a login stands before it: give the API's own address and a token by --token-file"
-    return f"{access.endpoint}: no answer from the Kubeflow Pipelines API: {reason}; {fix}"
-
-
-def _refusal(access: Access, status: int, body: str) -> ApiError:
-    """What a status other than 2xx means for the user."""
-    where = access.endpoint
-    if status in (401, 403):
-        source = access.token_file or ("KF_PIPELINES_TOKEN" if access.token else "no token")
-        return ApiError(
-            f"{where}: the API refused our token ({status}; {source}): {_message(body)}; "
-            "give a fresh one by --token-file or KF_PIPELINES_TOKEN, and check --namespace"
-        )
-    if status == 404:
-        return ApiError(f"{where}: not found: {_message(body)}; is it the API of Pipelines 2?")
-    if status == 429 or status >= 500 or status == 0:
-        return ApiUnavailable(f"{where}: the API fails for now ({status}): {_message(body)}")
-    return ApiError(f"{where}: the API refused ({status}): {_message(body)}")
-
-
-def _message(body: str) -> str:
-    """The sentence in an error's JSON, or the beginning of what came instead."""
-    try:
-        content = json.loads(body)
-        text = str(content.get("error_message") or content.get("message") or content.get("error"))
-    except (ValueError, AttributeError):
-        text = body
-    text = " ".join(text.split())
-    return text if len(text) <= 400 else text[:397] + "..."
 
 
 def _named(name: str) -> str:

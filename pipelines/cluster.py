@@ -14,10 +14,11 @@ from typing import Any
 from components.config import ExperimentConfig
 from components.state import latest_iteration
 from components.storage import open_store
-from pipelines.api import Api, ApiError, ApiUnavailable, Run
+from pipelines.api import Api, Run
 from pipelines.display import Display, duration
 from pipelines.driver import verdict
 from pipelines.profile import Profile
+from pipelines.refusals import ApiError, ApiUnavailable
 from pipelines.runner import RUNS, RunStopped, StepFailed
 
 POLL_S = 5.0
@@ -76,7 +77,8 @@ class ClusterRunner:
         package = self._package(pipeline)
         note = f"Rolewise: results in {self.config.storage.uri} under {self.run}"
         experiment = self.api.experiment(self.experiment)
-        made = self.api.create(experiment, name, package, parameters, note)
+        account = self.profile.service_account
+        made = self.api.create(experiment, name, package, parameters, note, account)
         oldest = (self._same(name, parameters) or [made])[0]
         if oldest.id != made.id:
             self.api.terminate(made.id)

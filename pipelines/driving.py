@@ -17,7 +17,8 @@ from typing import Any
 from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError, RolewiseError
 from components.storage import open_store
-from pipelines.api import Api, find_access
+from pipelines.access import find_access
+from pipelines.api import Api
 from pipelines.cluster import ClusterRunner
 from pipelines.display import Display
 from pipelines.driver import Options, run_name, train
@@ -61,7 +62,7 @@ def drive(parameters: Mapping[str, Any], report: str) -> None:
     run = run_name(config, parameters["run"] or None)
     with TemporaryDirectory() as folder:
         start = ClusterRunner(
-            config, run, _profile(parameters["profile"]), _connect(parameters),
+            config, run, _profile(parameters), _connect(parameters),
             parameters["experiment"] or config.name, Display(sys.stdout, config.iterations),
             folder=Path(folder), terminate=parameters["terminate_on_stop"],
         )  # fmt: skip
@@ -79,9 +80,10 @@ def _config(parameters: Mapping[str, Any]) -> ExperimentConfig:
     return config.model_copy(update={"iterations": parameters["iterations"]})
 
 
-def _profile(text: str) -> Profile:
-    content = json.loads(text)
-    return parse_profile(content.pop("name"), content)
+def _profile(parameters: Mapping[str, Any]) -> Profile:
+    content = json.loads(parameters["profile"])
+    account = parameters["service_account"] or None
+    return parse_profile(content.pop("name"), content).with_account(account, "service_account")
 
 
 def _connect(parameters: Mapping[str, Any]) -> Api:

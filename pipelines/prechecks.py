@@ -13,7 +13,8 @@ from components.preflight.findings import Finding, ok, run_checks, warn
 from components.preflight.places import check_storage, check_tracking
 from components.preflight.policies import check_policies
 from components.preflight.shapes import ModelShape
-from pipelines.api import Api, find_access
+from pipelines.access import find_access
+from pipelines.api import Api
 from pipelines.compiling import check_places
 from pipelines.pinning import check_images
 from pipelines.profile import Profile

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from components import images
 from components.errors import ConfigError
@@ -26,6 +26,9 @@ RUNTIMES: dict[str, str] = {
 
 Quantity = Annotated[str, Field(pattern=r"^\d+(\.\d+)?(m|[EPTGMK]i?)?$")]
 """A Kubernetes quantity, e.g. `500m`, `2`, `4Gi`."""
+
+
+_ADDED = ("env", "labels")
 
 
 class Accelerator(Section):
@@ -50,6 +53,10 @@ class Toleration(Section):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
 
 
+AccountName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+"""Of a service account in the namespace of the runs."""
+
+
 class StepSettings(Section):
     """Pod settings of a step; None or empty: the cluster's default."""
 
@@ -66,6 +73,7 @@ class StepSettings(Section):
     shm: Quantity | None = None
     """Size of an in-memory volume at /dev/shm."""
     env: dict[str, str] = {}
+    """Added to those of the layers below, as `labels`; all else replaces what is below it."""
     secrets: dict[str, dict[str, str]] = {}
     """secret name -> key -> environment variable."""
     optional_secrets: dict[str, dict[str, str]] = {}
@@ -81,6 +89,8 @@ class Profile(Section):
     name: str
     pinned: bool = False
     """Whether images must be given by digest and results must lie where every pod reaches them."""
+    service_account: AccountName | None = None
+    """Of all pods; `submit` and the pipeline `training` ask for it, the UI's form has a field."""
     images: dict[str, str] = {}
     defaults: StepSettings = StepSettings()
     runtimes: dict[str, StepSettings] = {}
@@ -96,12 +106,28 @@ class Profile(Section):
         return self
 
     def settings(self, step: str, runtime: str) -> StepSettings:
-        """What one step gets: the most specific value that was written."""
+        """What one step gets: the most specific value that was written; of env and labels, for
+        each name."""
         layers = [self.defaults, self.runtimes.get(runtime), self.steps.get(step)]
         written: dict[str, Any] = {}
         for layer in layers:
-            written |= layer.model_dump(exclude_unset=True) if layer else {}
+            values = layer.model_dump(exclude_unset=True) if layer else {}
+            merged = {key: {**written.get(key, {}), **values.get(key, {})} for key in _ADDED}
+            written |= values | {key: value for key, value in merged.items() if value}
         return StepSettings.model_validate(written)
+
+    def with_account(self, name: str | None, source: str = "--service-account") -> "Profile":
+        """The profile with another service account; ConfigError if it cannot be a name."""
+        if name is None:
+            return self
+        try:
+            TypeAdapter(AccountName).validate_python(name)
+        except ValidationError:
+            raise ConfigError(
+                f"{source} {name!r}: expected a name such as rolewise-runner: lower case "
+                "letters, digits, '-' and '.'"
+            ) from None
+        return self.model_copy(update={"service_account": name})
 
 
 def profile_names() -> list[str]:

@@ -12,7 +12,8 @@ from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.state import register_run
 from components.storage import open_store
-from pipelines.api import Api, find_access
+from pipelines.access import find_access
+from pipelines.api import Api
 from pipelines.cluster import ClusterRunner
 from pipelines.display import Display
 from pipelines.driver import Options, call_arguments, missing, run_name, train
@@ -54,6 +55,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "or a token in KF_PIPELINES_TOKEN",
     )  # fmt: skip
     add("--namespace", metavar="NS", help="of the runs, where Kubeflow has several users")
+    add(
+        "--service-account", metavar="SA",
+        help="of the runs' pods; default: the profile's, else the installation's",
+    )  # fmt: skip
     add("--ca-file", metavar="FILE", help="certificate authority of the endpoint")
     add("--terminate-on-interrupt", action="store_true", help="default: the run goes on")
 
@@ -71,6 +76,7 @@ def connect(options: argparse.Namespace) -> Api:
 def submit(config: ExperimentConfig, profile: Profile, options: argparse.Namespace) -> None:
     """Submit what comes next, or drive the whole run. Errors as in `driver.train`."""
     run = run_name(config, options.name)
+    profile = profile.with_account(options.service_account)
     with os.fdopen(os.dup(1), "w") as terminal:
         display = Display(terminal, config.iterations)
         start = ClusterRunner(

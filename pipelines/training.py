@@ -24,6 +24,7 @@ def train(
     iterations: int,
     retries: int,
     terminate_on_stop: bool,
+    service_account: str,
     namespace: str,
     endpoint: str,
     html: dsl.Output[dsl.HTML],
@@ -38,6 +39,7 @@ def train(
         iterations: How many iterations the run shall have in the end.
         retries: How often a failed iteration is repeated.
         terminate_on_stop: Whether the iteration's run is terminated too if this step is stopped.
+        service_account: As which the pods of the iterations' runs run; empty: the installation's.
         namespace: Namespace of the runs; empty: Kubeflow has one user.
         endpoint: Address of the API; empty: the cluster's own.
         html: The report of the training run.
@@ -45,6 +47,7 @@ def train(
     from pipelines.driving import drive_in_child as main
 
     place = {"experiment": experiment, "namespace": namespace, "endpoint": endpoint}
+    place["service_account"] = service_account
     typed = {"iterations": iterations, "retries": retries, "terminate_on_stop": terminate_on_stop}
     main({"config": config, "profile": profile, "run": run, **typed, **place}, html.path)
 
@@ -62,6 +65,7 @@ def training_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
         retries: int = 1,
         experiment: str = config.name,
         terminate_on_stop: bool = False,
+        service_account: str = profile.service_account or "",
         namespace: str = "",
         endpoint: str = "",
     ) -> None:
@@ -75,13 +79,15 @@ def training_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
             retries: How often a failed iteration is repeated, 0 or more.
             experiment: Experiment in which the runs of the iterations appear.
             terminate_on_stop: Whether stopping this run also terminates the iteration's run.
+            service_account: As which the iterations' pods run; empty: the installation's account.
             namespace: Namespace of the runs; leave it empty where Kubeflow has one user.
             endpoint: Address of the Kubeflow Pipelines API; leave it empty for the cluster's own.
         """
         task = train(
             config=config.to_json(), profile=profile.model_dump_json(exclude_unset=True), run=run,
             experiment=experiment, iterations=iterations, retries=retries,
-            terminate_on_stop=terminate_on_stop, namespace=namespace, endpoint=endpoint,
+            terminate_on_stop=terminate_on_stop, service_account=service_account,
+            namespace=namespace, endpoint=endpoint,
         )  # fmt: skip
         task.set_caching_options(False)
         task.set_container_image(profile.images["driver"])

@@ -3,7 +3,9 @@
 import argparse
 from typing import Any
 
+from components.errors import ConfigError
 from pipelines import arguments
+from pipelines.profile import Profile
 
 TEXT = "write a pipeline's YAML for a cluster"
 
@@ -21,12 +23,18 @@ def add(verbs: Any) -> None:
         help="write the resources Pipeline and PipelineVersion, for GitOps",
     )  # fmt: skip
     verb.add_argument("--namespace", metavar="NS", help="of these resources")
+    verb.add_argument(
+        "--service-account", metavar="SA",
+        help="of the iterations' runs, with --pipeline training; the runs of other pipelines get "
+        "theirs when they are started",
+    )  # fmt: skip
 
 
 def _compile(options: argparse.Namespace) -> int:
     from pipelines.compiling import compile, compile_manifest
 
     config, profile = arguments.load(options), arguments.open_profile(options)
+    profile = _with_account(profile, options)
     if options.kubernetes_manifest:
         place = (options.output, options.pipeline, options.namespace)
         spec = compile_manifest(config, profile, *place)
@@ -35,3 +43,13 @@ def _compile(options: argparse.Namespace) -> int:
     num_steps = len(spec["deploymentSpec"]["executors"])
     print(f"{options.output}: {spec['pipelineInfo']['name']}, {num_steps} steps")
     return arguments.OK
+
+
+def _with_account(profile: Profile, options: argparse.Namespace) -> Profile:
+    if options.service_account and options.pipeline != "training":
+        raise ConfigError(
+            f"--service-account: the pipeline {options.pipeline} does not carry it, each run is "
+            "given its own: `submit --service-account`, the UI's form (Service Account), or "
+            "service_account of kfp's Client; --pipeline training has a parameter for it"
+        )
+    return profile.with_account(options.service_account)

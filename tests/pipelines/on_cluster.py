@@ -11,7 +11,8 @@ from typing import Any
 from components.config import ExperimentConfig
 from components.state import write_state
 from components.storage import open_store
-from pipelines.api import Access, Api
+from pipelines.access import Access
+from pipelines.api import Api
 from pipelines.cluster import ClusterRunner
 from pipelines.compiling import open_profile
 from pipelines.display import Display

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.api import (
-    IN_CLUSTER,
-    Access,
-    Api,
-    ApiError,
-    ApiUnavailable,
-    find_access,
-)
+from pipelines.access import IN_CLUSTER, Access, find_access
+from pipelines.api import Api
+from pipelines.refusals import ApiError, ApiUnavailable
 from tests.doubles.kfp_api import KfpApi, Posted, serving
 from tests.doubles.pages import page_server
 from tests.pipelines.toy import compiled

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from components.config import ExperimentConfig
-from pipelines.api import ApiUnavailable
 from pipelines.cluster import does_same, run_label
 from pipelines.driver import Options, train
+from pipelines.refusals import ApiUnavailable
 from pipelines.runner import RunStopped, StepFailed
 from tests.doubles.kfp_api import KfpApi, Posted
 from tests.pipelines.experiment import make_config
@@ -47,6 +47,16 @@ def test_one_run_per_iteration_until_all_are_done(config: ExperimentConfig, tmp_
         assert f"{place.api.url}/#/runs/details/{last.body['run_id']}" in place.text
         drive(place)
         assert len(place.api.runs) == 3 and "nothing was run" in place.text
+
+
+def test_pods_run_as_the_profiles_service_account(config: ExperimentConfig, tmp_path: Path) -> None:
+    with cluster(config, tmp_path, Commits(config, hold="iteration")) as place:
+        place.runner().begin(*FIRST)
+        runner = place.runner()
+        runner.profile = runner.profile.with_account("rolewise-runner")
+        runner.begin("iteration", 2, {"iteration": 2, "promote": True})
+        accounts = [run.body.get("service_account") for run in place.api.runs]
+        assert accounts == [None, "rolewise-runner"]
 
 
 def test_a_failed_run_is_repeated_as_often_as_asked(

@@ -31,6 +31,38 @@ def test_most_specific_value_wins() -> None:
     assert parse_profile("p", content).settings("group", "cpu").cpu == "1"
 
 
+def test_env_and_labels_are_added_up_and_all_else_is_replaced() -> None:
+    content = {
+        "defaults": {
+            "env": {"A": "1", "B": "1"}, "labels": {"queue": "q"}, "node_selector": {"pool": "cpu"},
+        },
+        "runtimes": {"vllm": {"env": {"B": "2"}, "secrets": {"s": {"k": "V"}}}},
+        "steps": {
+            "rollout": {"env": {"C": "3"}, "labels": {"programs": "true"}, "node_selector": {}},
+            "evaluate": {"labels": {"queue": "fast"}, "secrets": {"t": {"k": "W"}}},
+        },
+    }  # fmt: skip
+    profile = parse_profile("p", content)
+    rollout = profile.settings("rollout", "vllm")
+    assert rollout.env == {"A": "1", "B": "2", "C": "3"}
+    assert rollout.labels == {"queue": "q", "programs": "true"} and rollout.node_selector == {}
+    evaluate = profile.settings("evaluate", "vllm")
+    assert evaluate.labels == {"queue": "fast"} and list(evaluate.secrets) == ["t"]
+    assert profile.settings("group", "cpu").labels == {"queue": "q"}
+
+
+def test_a_service_account_is_of_the_profile_or_given() -> None:
+    profile = parse_profile("p", {"service_account": "rolewise-runner"})
+    assert profile.with_account(None).service_account == "rolewise-runner"
+    assert profile.with_account("other").service_account == "other"
+    with pytest.raises(
+        ConfigError, match="--service-account 'My SA': expected a name such as role"
+    ):
+        profile.with_account("My SA")
+    with pytest.raises(ConfigError, match="profile p: service_account: String should match"):
+        parse_profile("p", {"service_account": ""})
+
+
 def test_cpu_profile_books_no_accelerator() -> None:
     profile = load_profile("cpu")
     assert all(profile.settings("any", name).accelerator is None for name in IMAGES)
@@ -69,7 +101,7 @@ def test_profiles_for_clusters_bound_every_step(name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"image": {}}, "image: unknown key; known: defaults, images, name, pinned, runtimes, st"),
+        ({"image": {}}, "image: unknown key; known: defaults, images, name, pinned, runtimes, se"),
         ({"defaults": {"cpus": "1"}}, "defaults.cpus: unknown key; known: accelerator, cpu, env"),
         ({"steps": {"update": {"gpu": 1}}}, "steps.update.gpu: unknown key; known: accelerator"),
         (

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.api import Access, Api
+from pipelines.access import Access
+from pipelines.api import Api
 from pipelines.compiling import compile
 from pipelines.training import train
 from tests.doubles.kfp_api import Execute, KfpApi, Posted, locally, serving
@@ -73,7 +74,7 @@ def test_it_can_be_stopped_and_started_again(stage: Stage, tmp_path: Path) -> No
 
 def test_every_parameter_is_documented() -> None:
     inputs = train.component_spec.inputs
-    assert len(inputs) == 9
+    assert len(inputs) == 10
     assert [name for name, value in inputs.items() if not value.description] == []
 
 
