@@ -4,7 +4,8 @@ import statistics
 from collections.abc import Sequence
 
 from components.engine import FinishReason
-from components.intervals import wilson
+from components.intervals import Interval, weighted, wilson
+from components.members import Member
 from components.records import Episode, Scored
 from envs.base import Status
 
@@ -50,6 +51,66 @@ def episode_metrics(
         f"{prefix}/num_tasks": float(len(episodes)),
         f"{prefix}/errors": float(sum(episode.status == Status.ERROR for episode in episodes)),
     }
+
+
+def environment_metrics(
+    members: Sequence[Member],
+    scored: Sequence[Scored],
+    episodes: Sequence[Episode],
+    prefix: str,
+    confidence: float = 0.95,
+) -> dict[str, float]:
+    """`<prefix>/<environment>/...`: how its episodes ended, every role's mean reward in it.
+
+    None where there is one environment: then `<prefix>/...` says it.
+    """
+    metrics: dict[str, float] = {}
+    for member in members if len(members) > 1 else ():
+        name = f"{prefix}/{member.name}"
+        metrics |= episode_metrics([it for it in episodes if it.env == member.name], name, confidence)
+        rows = [row for row in scored if row.candidate.turn.env == member.name]
+        rewards = role_rewards(rows)
+        metrics |= {f"{name}/{role}/reward/mean": mean for role, mean in rewards.items()}
+    return metrics
+
+
+def weighted_metrics(
+    members: Sequence[Member], episodes: Sequence[Episode], prefix: str, confidence: float = 0.95
+) -> dict[str, float]:
+    """`episode_metrics` over all environments, in which each counts with its evaluation share.
+
+    Success and turns are weighted means; the interval is that of `weighted_success`.
+    """
+    if len(members) == 1:
+        return episode_metrics(episodes, prefix, confidence)
+    success, low, high = weighted_success(members, episodes, confidence)
+    return episode_metrics(episodes, prefix, confidence) | {
+        f"{prefix}/success": success,
+        f"{prefix}/success_low": low,
+        f"{prefix}/success_high": high,
+        f"{prefix}/turns/mean": weighted_turns(members, episodes),
+    }
+
+
+def weighted_success(
+    members: Sequence[Member], episodes: Sequence[Episode], confidence: float = 0.95
+) -> Interval:
+    """Mean of the environments' success rates by their evaluation shares, with its interval."""
+    parts = []
+    for member in members:
+        own = [item for item in episodes if item.env == member.name]
+        solved = sum(item.status == Status.SOLVED for item in own)
+        parts.append((float(member.evaluation_share), wilson(solved, len(own), confidence)))
+    return weighted(parts)
+
+
+def weighted_turns(members: Sequence[Member], episodes: Sequence[Episode]) -> float:
+    """Mean of the environments' turns per episode by their evaluation shares."""
+    return sum(
+        float(member.evaluation_share)
+        * statistics.fmean(item.num_turns for item in episodes if item.env == member.name)
+        for member in members
+    )
 
 
 def role_rewards(scored: Sequence[Scored]) -> dict[str, float]:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.env_execution.metrics import role_rewards
+from components.env_execution.metrics import rewards_by_task, role_rewards
 from components.errors import RolewiseError
 from components.evaluation.teams import Contest
 from components.intervals import paired_difference, wilson
@@ -21,7 +21,8 @@ SCHEMA_VERSION = 1
 def benchmark_report(
     episodes: Sequence[Episode], scored: Sequence[Scored], confidence: float
 ) -> dict[str, Any]:
-    """One team on one benchmark. `outcomes` is solved or not by task, for pairing."""
+    """One team on one benchmark. `outcomes` is solved or not by task, for pairing, as is
+    `rewards_by_task` (task -> role -> mean reward)."""
     outcomes = {episode.task_id: episode.status == Status.SOLVED for episode in episodes}
     success, low, high = wilson(sum(outcomes.values()), len(outcomes), confidence)
     return {
@@ -32,6 +33,7 @@ def benchmark_report(
         "num_tasks": len(outcomes),
         "reward": role_rewards(scored),
         "outcomes": outcomes,
+        "rewards_by_task": rewards_by_task(scored),
     }
 
 

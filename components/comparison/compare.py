@@ -1,0 +1,141 @@
+"""The comparison of two teams on the same tasks, as plain JSON, with the verdict in one line.
+
+Differences are the first team minus the second. They are taken over all tasks and, where there
+are several environments, over those of each.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from components.comparison.outcomes import HeldOut, Outcome
+from components.comparison.paired import bootstrap, mcnemar
+from components.errors import ConfigError
+
+SCHEMA_VERSION = 1
+ALL = "all"
+Values = Mapping[str, tuple[float, float]]
+"""Task id -> the value of the first team, and of the second."""
+
+
+def compare(
+    first: HeldOut, second: HeldOut, names: tuple[str, str], confidence: float = 0.95
+) -> dict[str, Any]:
+    """Everything that `compare` shows; `names` are what the verdict calls the teams.
+
+    ConfigError if they were played on different tasks.
+    """
+    problem = different_tasks(first, second, names)
+    if problem:
+        raise ConfigError(problem)
+    parts = {name: _part(first, second, tasks, confidence) for name, tasks in _parts(first).items()}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "teams": [
+            {"name": name, "run": team.run, "iteration": team.iteration, "played_by": team.source}
+            for name, team in zip(names, (first, second), strict=True)
+        ],
+        "confidence": confidence,
+        "num_tasks": len(first.outcomes),
+        "tasks": dict(first.tasks),
+        "environments": parts,
+        "verdict": verdict(parts[ALL], names, confidence),
+    }
+
+
+def different_tasks(first: HeldOut, second: HeldOut, names: tuple[str, str]) -> str | None:
+    """Why these two cannot be compared task by task; None if they can."""
+    fix = "`--evaluate` plays both on the tasks of the first"
+    if first.tasks != second.tasks:
+        return (
+            f"{names[0]} was played on {_source(first)}, {names[1]} on {_source(second)}: other "
+            f"tasks, although their ids may be equal; {fix}"
+        )
+    ours, theirs = set(first.outcomes), set(second.outcomes)
+    if ours != theirs or not ours:
+        return (
+            f"{names[0]} was played on {len(ours)} held-out tasks, {names[1]} on {len(theirs)}, "
+            f"of which {len(ours & theirs)} are the same; expected the same tasks: {fix}"
+        )
+    return None
+
+
+def verdict(part: Mapping[str, Any], names: tuple[str, str], confidence: float) -> str:
+    """One line. A team is called better only if the interval and the exact test agree."""
+    success, test = part["success"], part["mcnemar"]
+    clear = success["low"] > 0 or success["high"] < 0
+    numbers = (
+        f"success {_percent(success['first'])} against {_percent(success['second'])}, "
+        f"{100 * success['difference']:+.1f} points ({100 * confidence:g} % interval "
+        f"{100 * success['low']:+.1f} to {100 * success['high']:+.1f}) on {part['num_tasks']} "
+        f"tasks; McNemar p = {test['p']:.2g}"
+    )
+    if clear and test["p"] < 1 - confidence:
+        better, worse = names if success["difference"] > 0 else reversed(names)
+        return f"{better} is better than {worse}: {numbers}"
+    return f"no clear difference between {names[0]} and {names[1]}: {numbers}"
+
+
+def _parts(team: HeldOut) -> dict[str, list[str]]:
+    """Name of a part -> its task ids: all, then each environment if there are several."""
+    parts: dict[str, list[str]] = {ALL: sorted(team.outcomes)}
+    names = sorted({outcome.env for outcome in team.outcomes.values()})
+    if len(names) > 1:
+        for name in names:
+            parts[name] = [task for task in parts[ALL] if team.outcomes[task].env == name]
+    return parts
+
+
+def _part(
+    first: HeldOut, second: HeldOut, tasks: Sequence[str], confidence: float
+) -> dict[str, Any]:
+    pairs = {task: (first.outcomes[task], second.outcomes[task]) for task in tasks}
+
+    def measured(value: Callable[[Outcome], float]) -> dict[str, Any]:
+        return _estimate({t: (value(a), value(b)) for t, (a, b) in pairs.items()}, confidence)
+
+    solved = [(a.solved, b.solved) for a, b in pairs.values()]
+    test = mcnemar([a for a, _ in solved], [b for _, b in solved])
+    return {
+        "num_tasks": len(tasks),
+        "success": measured(lambda outcome: float(outcome.solved)),
+        "turns": measured(lambda outcome: float(outcome.num_turns)),
+        "rewards": _rewards(list(pairs.values()), confidence),
+        "mcnemar": test._asdict(),
+    }
+
+
+def _rewards(pairs: Sequence[tuple[Outcome, Outcome]], confidence: float) -> dict[str, Any]:
+    """role -> its estimate, on the tasks where both teams' answers of the role have a reward."""
+    roles = dict.fromkeys(role for first, _ in pairs for role in sorted(first.rewards))
+    found = {}
+    for role in roles:
+        both = {
+            str(i): (first.rewards[role], second.rewards[role])
+            for i, (first, second) in enumerate(pairs)
+            if role in first.rewards and role in second.rewards
+        }
+        if both:
+            found[role] = _estimate(both, confidence)
+    return found
+
+
+def _estimate(values: Values, confidence: float) -> dict[str, Any]:
+    """Both means, and the mean difference with its bootstrap interval."""
+    first, second = (list(column) for column in zip(*values.values(), strict=True))
+    interval = bootstrap([a - b for a, b in zip(first, second, strict=True)], confidence)
+    return {
+        "first": sum(first) / len(first),
+        "second": sum(second) / len(second),
+        "difference": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "num_tasks": len(values),
+    }
+
+
+def _source(team: HeldOut) -> str:
+    return f"{team.tasks['env']} (options {team.tasks['digest']})"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"

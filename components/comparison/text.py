@@ -1,0 +1,53 @@
+"""The comparison as a table for the terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def comparison_text(result: Mapping[str, Any]) -> str:
+    """A block per environment, then the verdict in the last line."""
+    first, second = (team["name"] for team in result["teams"])
+    confidence = f"{100 * result['confidence']:g} % interval"
+    rows = [("", first, second, "difference", confidence)]
+    for name, part in result["environments"].items():
+        rows += _rows(name, part)
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if not column else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([*lines, "", result["verdict"]])
+
+
+def _rows(name: str, part: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    test = part["mcnemar"]
+    told = f"{test['only_first']} only first, {test['only_second']} only second"
+    rows = [
+        (f"{name}: {part['num_tasks']} tasks", "", "", "", ""),
+        _row("  success", part["success"], 100.0, 1, " %"),
+        ("  solved by one alone", "", "", told, f"exact McNemar p = {test['p']:.3g}"),
+        _row("  turns", part["turns"], 1.0, 2, ""),
+    ]
+    rewards = part["rewards"]
+    rows += [_row(f"  r({role})", item, 1.0, 3, "") for role, item in rewards.items()]
+    if not rewards:
+        rows.append(("  rewards by role", "not kept", "", "--evaluate plays again", ""))
+    return rows
+
+
+def _row(
+    name: str, item: Mapping[str, Any], scale: float, digits: int, unit: str
+) -> tuple[str, str, str, str, str]:
+    def number(key: str, sign: str = "") -> str:
+        return f"{scale * item[key]:{sign}.{digits}f}"
+
+    return (
+        name,
+        number("first") + unit,
+        number("second") + unit,
+        number("difference", "+"),
+        f"{number('low', '+')} to {number('high', '+')}",
+    )
