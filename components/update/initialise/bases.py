@@ -15,9 +15,11 @@ from typing import Any
 from components.errors import ConfigError, PolicyError, StorageError
 from components.settings import PolicyConfig, StorageConfig
 from components.storage import open_store
+from components.update.initialise.hub import fetch
 from components.update.initialise.packages import package_folder
 from components.update.initialise.runs import fetch_policy
 from components.update.initialise.scratch import write_scratch_model
+from components.update.initialise.stored import stored_folder
 
 
 def materialise(
@@ -49,13 +51,14 @@ def materialise(
         elif scheme == "pkg":
             folder = package_folder(rest, cache)
         elif scheme == "file":
-            folder = Path(rest)
+            folder = stored_folder(policy.base, storage, cache) or Path(rest)
         elif scheme == "run":
             folder = fetch_policy(rest, storage, cache)
         elif scheme == "s3":
-            folder = _from_store(policy.base, scratch, storage)
+            stored = stored_folder(policy.base, storage, cache)
+            folder = stored or _from_store(policy.base, scratch, storage)
         else:
-            folder = _from_hub(rest)
+            folder = fetch(rest, cache).folder
     except (OSError, ValueError, StorageError, ConfigError) as error:
         reason = " ".join(str(error).split())[:300]
         raise PolicyError(
@@ -161,17 +164,6 @@ def _from_store(uri: str, scratch: Path, storage: StorageConfig) -> Path:
         raise StorageError(f"{uri}: holds no objects, expected a model folder")
     os.replace(partial, scratch)
     return scratch
-
-
-def _from_hub(repo_at_revision: str) -> Path:
-    """A snapshot of a pinned revision from the Hugging Face hub, in its own cache."""
-    from huggingface_hub import snapshot_download
-
-    repo, _, revision = repo_at_revision.partition("@")
-    if not revision:
-        raise ValueError(f"no revision is pinned; expected hf://{repo}@<commit>")
-    wanted = ["*.safetensors", "*.json", "*.jinja", "*.model", "LICENSE*"]
-    return Path(snapshot_download(repo, revision=revision, allow_patterns=wanted))
 
 
 def discard(folder: Path, cache: Path) -> None:

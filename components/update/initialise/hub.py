@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ Say = Callable[[str], None]
 class Snapshot:
     """What was fetched."""
 
-    folder: str
+    folder: Path
     repo: str
     commit: str
     """40 hex digits, whatever name the revision had."""
@@ -65,14 +65,14 @@ def fetch(
     except Exception as error:  # the client lets its HTTP library's errors through
         raise ValueError(_sentence(error, repo, revision, token_variable, bool(token))) from None
     licence = getattr(info.card_data, "license", None) if info.card_data else None
-    snapshot = Snapshot(str(folder), repo, info.sha, licence if isinstance(licence, str) else None)
-    _note(folder).write_text(json.dumps(asdict(snapshot)), encoding="utf-8")
-    return snapshot
+    known = {"repo": repo, "commit": info.sha, "licence": str(licence) if licence else None}
+    _note(folder).write_text(json.dumps(known), encoding="utf-8")
+    return Snapshot(folder, **known)
 
 
 def discard(snapshot: Snapshot) -> None:
     """Delete a snapshot that is stored elsewhere by now."""
-    _note(Path(snapshot.folder)).unlink(missing_ok=True)
+    _note(snapshot.folder).unlink(missing_ok=True)
     shutil.rmtree(snapshot.folder, ignore_errors=True)
 
 
@@ -89,7 +89,7 @@ def _note(folder: Path) -> Path:
 def _kept(folder: Path) -> Snapshot | None:
     if not (folder.is_dir() and _note(folder).is_file()):
         return None
-    return Snapshot(**{**json.loads(_note(folder).read_text()), "folder": str(folder)})
+    return Snapshot(folder, **json.loads(_note(folder).read_text()))
 
 
 def _ask(repo: str, revision: str, endpoint: str | None, token: Any) -> Any:
