@@ -1,9 +1,10 @@
-"""Confidence intervals for success rates: one rate, and the difference of two on the same tasks.
-
-Score intervals: closed form, no randomness, and no zero width where all outcomes are equal.
+"""Confidence intervals: for one success rate, the difference of two on the same tasks (score
+intervals: closed form, no randomness, no zero width where all outcomes are equal), and for the mean
+of a few runs (Student's t).
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -82,6 +83,36 @@ def paired_difference(
     return PairedDifference(estimate, low, high, wins, losses, num)
 
 
+def weighted(parts: Sequence[tuple[float, Interval]]) -> Interval:
+    """Interval of a weighted sum of independent rates, e.g. the mean over strata.
+
+    `low = sum(w p) - sqrt(sum(w^2 (p - l)^2))`, high alike with u - p: the square-and-add rule of
+    `paired_difference` for any number of estimates; G. Y. Zou, A. Donner, Statistics in Medicine
+    27 (2008) 1693-1702. Weights are positive; with one part of weight 1 it is that part.
+    """
+    estimate, low, high = _added([(weight, *part) for weight, part in parts])
+    return Interval(estimate, max(0.0, low), min(1.0, high))
+
+
+def weighted_difference(parts: Sequence[tuple[float, PairedDifference]]) -> PairedDifference:
+    """The same for paired differences on the tasks of each stratum; counts are added up."""
+    estimate, low, high = _added([(weight, *part[:3]) for weight, part in parts])
+    wins, losses, num = (sum(part[at] for _, part in parts) for at in (3, 4, 5))
+    return PairedDifference(
+        estimate, max(-1.0, low), min(1.0, high), int(wins), int(losses), int(num)
+    )
+
+
+def _added(parts: Sequence[tuple[float, float, float, float]]) -> tuple[float, float, float]:
+    """(weight, estimate, low, high) of each -> estimate, low, high of the sum."""
+    if not parts or min(weight for weight, *_ in parts) <= 0.0:
+        raise ValueError(f"weighted: parts {list(parts)}, expected one or more, weights above 0")
+    estimate = math.fsum(weight * value for weight, value, _, _ in parts)
+    below = math.hypot(*(weight * (value - low) for weight, value, low, _ in parts))
+    above = math.hypot(*(weight * (high - value) for weight, value, _, high in parts))
+    return estimate, estimate - below, estimate + above
+
+
 def _correlation(both: int, wins: int, losses: int, neither: int) -> float:
     """Continuity-corrected phi of the 2 x 2 table; 0 where a team's outcomes are all equal."""
     margins = (both + wins) * (losses + neither) * (both + losses) * (wins + neither)
@@ -102,3 +133,40 @@ def _quantile(confidence: float) -> float:
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence is {confidence}, expected a number in (0, 1)")
     return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def student(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Student's t interval of a mean: `mean -+ t(n - 1) s / sqrt(n)`.
+
+    Of one value the interval is unbounded: -inf to inf. ValueError without values.
+    """
+    if not values:
+        raise ValueError("student: no values, expected one or more")
+    mean = statistics.fmean(values)
+    if len(values) == 1:
+        return Interval(mean, -math.inf, math.inf)
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    half = t_quantile(len(values) - 1, confidence) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def t_quantile(degrees: int, confidence: float) -> float:
+    """The t with P(|T| < t) = confidence, by bisection on the angle atan(t / sqrt(degrees))."""
+    low, high = 0.0, math.pi / 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_mass(middle, degrees) < confidence else (low, middle)
+    return math.tan(low) * math.sqrt(degrees)
+
+
+def _t_mass(angle: float, degrees: int) -> float:
+    """P(|T| < sqrt(degrees) tan(angle)): finite sums of powers of the cosine, one for odd and one
+    for even degrees of freedom; Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    sine, cosine, odd = math.sin(angle), math.cos(angle), degrees % 2
+    term = total = cosine if odd else 1.0
+    for k in range(3 if odd else 2, degrees, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    if not odd:
+        return sine * total
+    return 2 / math.pi * (angle + (sine * total if degrees > 1 else 0.0))

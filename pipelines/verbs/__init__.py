@@ -14,6 +14,7 @@ MODULES = (
     "promote",
     "compile",
     "submit",
+    "study",
     "demo",
 )
 

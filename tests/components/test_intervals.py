@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.intervals import paired_difference, wilson
+from components.intervals import paired_difference, student, t_quantile, wilson
 
 BOOLS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 
@@ -93,3 +93,29 @@ def test_more_confidence_is_wider(outcomes: list[tuple[bool, bool]]) -> None:
     first, second = [a for a, _ in outcomes], [b for _, b in outcomes]
     narrow, wide = paired_difference(first, second, 0.8), paired_difference(first, second, 0.99)
     assert wide.high - wide.low >= narrow.high - narrow.low
+
+
+@pytest.mark.parametrize(
+    ("degrees", "confidence", "expected"),  # tables of Student's t
+    [(1, 0.95, 12.706), (2, 0.95, 4.303), (3, 0.99, 5.841), (10, 0.95, 2.228), (30, 0.99, 2.750)],
+)
+def test_quantiles_are_those_of_the_tables(
+    degrees: int, confidence: float, expected: float
+) -> None:
+    assert t_quantile(degrees, confidence) == pytest.approx(expected, abs=5e-4)
+
+
+def test_a_mean_of_three_runs_has_its_interval() -> None:
+    mean, low, high = student([0.90, 0.94, 0.98])
+    half = 4.303 * 0.04 / 3**0.5
+    assert mean == pytest.approx(0.94)
+    assert (mean - low, high - mean) == (
+        pytest.approx(half, rel=1e-3),
+        pytest.approx(half, rel=1e-3),
+    )
+
+
+def test_one_run_says_nothing_about_another() -> None:
+    assert student([0.5]) == (0.5, float("-inf"), float("inf"))
+    with pytest.raises(ValueError, match="no values"):
+        student([])

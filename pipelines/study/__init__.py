@@ -1,0 +1,1 @@
+"""Studies: several arms of one experiment, each with several seeds, at an equal sampling budget."""

@@ -1,0 +1,199 @@
+"""What a study compares: arms over one base configuration, seeds, and the sampling budget.
+
+An arm's changes go over the base section by section; `policies` and `roles` are replaced whole.
+`run://@arm/policy` in them is the policy that another arm of the same seed ended with, so arms can
+start from the same weights, and teams can be put together from roles that were trained apart.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from components.config import ExperimentConfig, parse_config
+from components.errors import ConfigError
+from components.settings import NonNegative, Positive, Section, Seed
+
+ArmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+_WHOLE = ("policies", "roles")
+_REFERENCE = re.compile(r"run://@([a-z0-9_]+)/")
+_ALLOWED = ("seed", "name", "iterations", "storage", "tracking", "promotion")
+
+
+class Arm(Section):
+    """One way to train, or to leave untrained."""
+
+    title: str
+    """In tables and curves."""
+    set: dict[str, Any] = {}
+    """Sections over the base configuration."""
+    candidates: NonNegative | None = None
+    """Generated in training; None: the study's. 0: the team is evaluated as it starts."""
+    shown: bool = True
+    """False: only a start for others."""
+
+
+class Claim(Section):
+    """Something that the study looks into: one arm against another on the same measure."""
+
+    text: str
+    first: str
+    """Arm that the claim says is better."""
+    second: str
+    measure: str = "validation"
+    """A benchmark of the final evaluation; `<benchmark>` of both arms, or `first` and `second` as
+    `arm/benchmark`."""
+    paper: str = ""
+    """The paper's figures."""
+    margin: float = 0.0
+    """The difference must exceed it."""
+
+
+class Short(Section):
+    """The same study in minutes."""
+
+    candidates: Positive
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    set: dict[str, Any] = {}
+
+
+class Plan(Section):
+    """A study's file."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    title: str
+    config: str = "config.yaml"
+    """The base configuration, beside the study's file."""
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0, 1, 2]
+    candidates: Positive
+    """Sampling budget of each arm and seed: an arm trains until it has generated so many."""
+    arms: Annotated[dict[ArmName, Arm], Field(min_length=1)]
+    claims: list[Claim] = []
+    short: Short | None = None
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Plan":
+        for name, arm in self.arms.items():
+            for other in references(arm.set):
+                if other not in self.arms or other == name:
+                    raise ValueError(
+                        f"arms.{name} starts from @{other}; expected another of {list(self.arms)}"
+                    )
+            taken = sorted(set(arm.set) & set(_ALLOWED))
+            if taken:
+                raise ValueError(f"arms.{name}.set has {taken}, which the study sets itself")
+        for claim in self.claims:
+            for end in (claim.first, claim.second):
+                if end.partition("/")[0] not in self.arms:
+                    raise ValueError(
+                        f"claim {claim.text!r} names arm {end!r}; expected one of {list(self.arms)}"
+                    )
+        return self
+
+
+@dataclass(frozen=True)
+class Study:
+    """A plan with its base configuration."""
+
+    plan: Plan
+    base: Mapping[str, Any]
+
+    def run_name(self, arm: str, seed: int) -> str:
+        """Name of the training run of one arm and seed."""
+        return f"{self.plan.name}-{arm}-s{seed}"
+
+    def budget(self, arm: str) -> int:
+        """Candidates to generate."""
+        own = self.plan.arms[arm].candidates
+        return self.plan.candidates if own is None else own
+
+    def config(self, arm: str, seed: int, last: Mapping[str, int]) -> ExperimentConfig:
+        """The configuration of one arm and seed; `last`: arm -> last iteration of its run."""
+        content = merged(self.base, self.plan.arms[arm].set)
+        content |= {"name": self.plan.name, "seed": seed, "iterations": 100000}
+        content["promotion"] = {**content.get("promotion", {}), "team": self.run_name(arm, seed)}
+        return parse_config(self._resolved(content, seed, last))
+
+    def _resolved(self, value: Any, seed: int, last: Mapping[str, int]) -> Any:
+        if isinstance(value, Mapping):
+            return {key: self._resolved(item, seed, last) for key, item in value.items()}
+        if not isinstance(value, str):
+            return value
+        return _REFERENCE.sub(
+            lambda found: f"run://{self.run_name(found[1], seed)}:{last[found[1]]}/", value
+        )
+
+
+def load_study(path: str | Path, short: bool = False) -> Study:
+    """Read a study and try every arm's configuration. ConfigError: a line per fault."""
+    content = _read(path)
+    try:
+        plan = Plan.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from error
+    base = _read(Path(path).parent / plan.config)
+    study = _shortened(Study(plan, base), path) if short else Study(plan, base)
+    for arm in study.plan.arms:
+        try:
+            study.config(arm, study.plan.seeds[0], dict.fromkeys(study.plan.arms, 0))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: arms.{arm}: {error}") from error
+    return study
+
+
+def _faults(error: ValidationError) -> list[str]:
+    return [
+        f"{'.'.join(str(part) for part in item['loc'])}: "
+        f"{item['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        for item in error.errors()
+    ]
+
+
+def _shortened(study: Study, path: str | Path) -> Study:
+    plan = study.plan
+    if plan.short is None:
+        raise ConfigError(f"{path}: has no `short` form: give it candidates and seeds")
+    changed = {
+        "name": f"{plan.name}_short", "candidates": plan.short.candidates,
+        "seeds": plan.short.seeds,
+    }  # fmt: skip
+    return Study(plan.model_copy(update=changed), merged(study.base, plan.short.set))
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any], top: bool = True) -> dict[str, Any]:
+    """`changes` over `base`, key by key; None removes a key of the base at the top."""
+    result = dict(base)
+    for key, value in changes.items():
+        old = result.get(key)
+        if top and value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(old, Mapping) and key not in _WHOLE:
+            result[key] = merged(old, value, top=False)
+        else:
+            result[key] = value
+    return result
+
+
+def references(value: Any) -> Iterator[str]:
+    """Arms whose results the changes of an arm need."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, str):
+        yield from _REFERENCE.findall(value)
+
+
+def _read(path: str | Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: holds {type(content).__name__}, expected keys and values")
+    return content

@@ -1,0 +1,55 @@
+"""Prints a study's results and writes them: JSON, tables, curves, and the study's own README."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from components.errors import ConfigError
+from pipelines.study.figures import write_curves
+from pipelines.study.plan import Study
+from pipelines.study.results import RunResult, findings, results
+from pipelines.study.running import STUDIES
+from pipelines.study.tables import arms_table, claims_table
+
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+
+
+def publish(study: Study, file: str | None, say: Callable[[str], None]) -> None:
+    """Print and write what is done. With `file`, also into README.md and curves.svg beside it."""
+    found = results(study)
+    if not found:
+        say(f"{study.plan.name}: no run is done yet")
+        return
+    text = report_text(study, found)
+    folder = STUDIES / study.plan.name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(
+        json.dumps([item.to_json() for item in found], indent=1) + "\n"
+    )
+    (folder / "table.md").write_text(text + "\n")
+    write_curves(study, found, folder / "curves.svg")
+    say(text)
+    say(f"results: {folder}/results.json, table.md, curves.svg")
+    if file is not None:
+        _into_readme(Path(file).parent, study, found, text)
+        say(f"written into {Path(file).parent / 'README.md'}")
+
+
+def report_text(study: Study, found: Sequence[RunResult]) -> str:
+    """Both tables as Markdown."""
+    tables = [arms_table(study, found)]
+    if study.plan.claims:
+        tables.append(claims_table(findings(study, found)))
+    return "\n\n".join(tables)
+
+
+def _into_readme(folder: Path, study: Study, found: Sequence[RunResult], text: str) -> None:
+    path = folder / "README.md"
+    content = path.read_text(encoding="utf-8") if path.exists() else ""
+    if BEGIN not in content or END not in content:
+        raise ConfigError(f"{path}: has no lines `{BEGIN}` and `{END}` to write between")
+    before, _, rest = content.partition(BEGIN)
+    after = rest.partition(END)[2]
+    write_curves(study, found, folder / "curves.svg")
+    picture = "![Success and turns over the generated candidates](curves.svg)"
+    path.write_text(f"{before}{BEGIN}\n{text}\n\n{picture}\n{END}{after}", encoding="utf-8")

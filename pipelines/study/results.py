@@ -1,0 +1,171 @@
+"""What a study found: every run as points over its sampling budget, and the measures of its arms.
+
+Read from the store's step manifests; nothing is played again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from components.intervals import Interval, student
+from components.reporting.summary import RunSummary, collect, series
+from components.storage import Store
+from pipelines.finding import read_config
+from pipelines.study.plan import Claim, Study
+from pipelines.study.running import is_count, is_done, store_of
+
+
+@dataclass(frozen=True)
+class Point:
+    """A team on the way: how much had been generated for it, and how good it was."""
+
+    iteration: int
+    candidates: int
+    """Generated in training up to this team."""
+    tokens: int
+    success: float | None
+    """Greedy play on the validation tasks, in [0, 1]; None if it was not evaluated."""
+    turns: float | None
+    """Turns per validation episode."""
+    reward: Mapping[str, float]
+    """role -> mean reward of the answers that the update before this team was made of."""
+    zero_variance: Mapping[str, float]
+    """role -> share of groups without signal, of the same."""
+    train_success: float | None
+    """Of the training episodes, which follow the pick."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One arm with one seed."""
+
+    arm: str
+    seed: int
+    points: Sequence[Point]
+    final: Mapping[str, float]
+    """Benchmark -> success of the last team; `start` is the first team on validation."""
+    num_tasks: Mapping[str, int]
+    cpu_s: float
+    """Of all steps but the closing evaluation."""
+
+    def measure(self, name: str) -> float | None:
+        """Success on a benchmark; None if it was not played."""
+        return self.final.get(name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of a claim."""
+
+    claim: Claim
+    difference: Interval | None
+    """Of the two measures, over seeds; None if a seed is missing everywhere."""
+    num_seeds: int
+    first: float | None
+    second: float | None
+
+    @property
+    def verdict(self) -> str:
+        """In a word: whether the interval over seeds lies on one side of the margin."""
+        if self.difference is None:
+            return "not run"
+        _, low, high = self.difference
+        if low > self.claim.margin:
+            return "holds"
+        if high < -self.claim.margin:
+            return "the opposite"
+        return "undecided"
+
+
+def results(study: Study) -> list[RunResult]:
+    """All arms that are shown and seeds that are done, in the plan's order."""
+    store = store_of(study)
+    return [
+        run_result(study, store, arm, seed)
+        for arm, settings in study.plan.arms.items()
+        if settings.shown
+        for seed in study.plan.seeds
+        if is_done(study, store, (arm, seed))
+    ]
+
+
+def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
+    """The result of one run that is done."""
+    run = study.run_name(arm, seed)
+    config = read_config(store, run, store_settings(study))
+    summary = collect(store, config, run)
+    found = points(summary)
+    final = {name: result.success for name, result in summary.final.items()}
+    if found[0].success is not None:
+        final["start"] = found[0].success
+    counts = {name: result.num_tasks for name, result in summary.final.items()}
+    return RunResult(arm, seed, found, final, counts, cpu_seconds(summary))
+
+
+def store_settings(study: Study) -> Any:
+    """The storage section of the base configuration."""
+    from components.settings import StorageConfig
+
+    return StorageConfig.model_validate(study.base.get("storage", {}))
+
+
+def points(summary: RunSummary) -> list[Point]:
+    """One per iteration, the start first."""
+    found, candidates, tokens = [], 0, 0
+    for row in summary.rows:
+        candidates += _count(row.metrics, "num_candidates")
+        tokens += _count(row.metrics, "num_tokens")
+        found.append(
+            Point(
+                row.iteration, candidates, tokens, row.success, row.turns_mean, dict(row.reward),
+                series(row.metrics, "grouping", "frac_reward_zero_std"),
+                row.metrics.get("rollout/train/success"),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _count(metrics: Mapping[str, float], what: str) -> int:
+    return round(sum(value for name, value in metrics.items() if is_count(name, what)))
+
+
+def cpu_seconds(summary: RunSummary) -> float:
+    """CPU seconds of all training steps."""
+    return sum(
+        value
+        for row in summary.rows
+        for name, value in row.metrics.items()
+        if name.startswith("system/") and name.endswith("/cpu_s")
+    )
+
+
+def over_seeds(found: Sequence[RunResult], arm: str, measure: str) -> Interval | None:
+    """An arm's mean and interval on a measure; None if no seed has it."""
+    values = [item.measure(measure) for item in found if item.arm == arm]
+    known = [value for value in values if value is not None]
+    return student(known) if known else None
+
+
+def findings(study: Study, found: Sequence[RunResult]) -> list[Finding]:
+    """Every claim, by the differences of the seeds that both arms have."""
+    return [_finding(claim, found) for claim in study.plan.claims]
+
+
+def _finding(claim: Claim, found: Sequence[RunResult]) -> Finding:
+    first, second = (_by_seed(end, claim.measure, found) for end in (claim.first, claim.second))
+    seeds = sorted(set(first) & set(second))
+    if not seeds:
+        return Finding(claim, None, 0, None, None)
+    difference = student([first[seed] - second[seed] for seed in seeds])
+    means = [sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second)]
+    return Finding(claim, difference, len(seeds), *means)
+
+
+def _by_seed(end: str, measure: str, found: Sequence[RunResult]) -> dict[int, float]:
+    arm, _, own = end.partition("/")
+    values = {item.seed: item.measure(own or measure) for item in found if item.arm == arm}
+    return {seed: value for seed, value in values.items() if value is not None}

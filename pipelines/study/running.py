@@ -1,0 +1,207 @@
+"""Trains the arms of a study, each in a process of its own, several side by side.
+
+All that is done is in the store, so the same command goes on after any stop. An arm's process
+generates until its budget is spent, then evaluates once.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from components.errors import RolewiseError
+from components.manifests import merged_metrics, read_manifest
+from components.settings import StorageConfig
+from components.state import latest_iteration, register_run
+from components.storage import Store, open_store
+from pipelines.display import Display, duration
+from pipelines.driver import verdict
+from pipelines.runner import Runner
+from pipelines.study.plan import Study, references
+
+STUDIES = Path("build/studies")
+POLL_S = 2.0
+Job = tuple[str, int]
+"""Arm and seed."""
+
+
+class ArmsFailed(RolewiseError):
+    """Some arms of a study did not come to their end."""
+
+
+def jobs_of(study: Study, arms: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Job]:
+    """What to train, starts before those that need them; `arms` with all that they need."""
+    wanted: list[str] = []
+
+    def add(arm: str) -> None:
+        for other in references(study.plan.arms[arm].set):
+            add(other)
+        if arm not in wanted:
+            wanted.append(arm)
+
+    for arm in arms or study.plan.arms:
+        add(arm)
+    return [(arm, seed) for seed in seeds or study.plan.seeds for arm in wanted]
+
+
+def run_arm(study: Study, job: Job, out: TextIO) -> None:
+    """Train one arm with one seed in this process, or go on with it. StepFailed as in `run`."""
+    arm, seed = job
+    config, run = study.config(arm, seed, last_iterations(study, job)), study.run_name(arm, seed)
+    store, display = open_store(config.storage), Display(out, config.iterations)
+    register_run(store, run, config)
+    start = Runner(config, run, "inprocess", display)
+    if latest_iteration(store, run) is None:
+        display.begin("preparation", 0)
+        start("preparation", 0, {})
+    while (spent := candidates(store, run)) < study.budget(arm):
+        iteration = (latest_iteration(store, run) or 0) + 1
+        display.begin(f"iteration {iteration}, {spent:,} of {study.budget(arm):,} candidates", 0)
+        start("iteration", iteration, {"iteration": iteration, "promote": False})
+    if study.plan.arms[arm].shown and not is_closed(store, run):
+        latest = latest_iteration(store, run) or 0
+        display.begin("evaluation", 0)
+        start("promotion", latest, {"iteration": latest})
+
+
+def last_iterations(study: Study, job: Job) -> dict[str, int]:
+    """Arm -> last iteration, of the arms that this one starts from."""
+    arm, seed = job
+    found = {}
+    for other in references(study.plan.arms[arm].set):
+        latest = latest_iteration(store_of(study), study.run_name(other, seed))
+        if latest is None:
+            raise ArmsFailed(f"arm {arm}: its start, arm {other} of seed {seed}, is not there yet")
+        found[other] = latest
+    return found
+
+
+def store_of(study: Study) -> Store:
+    """Where the study's runs are."""
+    return open_store(StorageConfig.model_validate(study.base.get("storage", {})))
+
+
+def candidates(store: Store, run: str) -> int:
+    """Generated so far in training."""
+    latest = latest_iteration(store, run) or 0
+    return sum(generated(store, run, iteration) for iteration in range(1, latest + 1))
+
+
+def generated(store: Store, run: str, iteration: int, what: str = "num_candidates") -> int:
+    """Candidates (or `num_tokens`) of one iteration, of all roles."""
+    metrics = merged_metrics(item.metrics for item in read_manifest(store, run, iteration).values())
+    return round(sum(value for name, value in metrics.items() if is_count(name, what)))
+
+
+def is_count(name: str, what: str) -> bool:
+    """Whether a metric is `rollout/<role>/<what>`."""
+    parts = name.split("/")
+    return len(parts) == 3 and (parts[0], parts[2]) == ("rollout", what)
+
+
+def is_closed(store: Store, run: str) -> bool:
+    """Whether the run's last team was evaluated."""
+    latest = latest_iteration(store, run)
+    return latest is not None and verdict(store, run, latest) is not None
+
+
+def is_done(study: Study, store: Store, job: Job) -> bool:
+    """Whether there is nothing left to do for an arm and seed."""
+    arm, run = job[0], study.run_name(*job)
+    if latest_iteration(store, run) is None or candidates(store, run) < study.budget(arm):
+        return False
+    return not study.plan.arms[arm].shown or is_closed(store, run)
+
+
+@dataclass
+class Scheduler:
+    """Starts the processes of a study's jobs, so many at a time."""
+
+    study: Study
+    command: Sequence[str]
+    """`python -m pipelines study FILE ...`, to which arm and seed are added."""
+    num_jobs: int
+    say: Callable[[str], None]
+    _running: dict[Job, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    _began: dict[Job, float] = field(default_factory=dict)
+    _failed: list[Job] = field(default_factory=list)
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Run all jobs that are not done. ArmsFailed at the end, with where their logs are."""
+        store = store_of(self.study)
+        waiting = [job for job in jobs if not is_done(self.study, store, job)]
+        total, began = len(waiting), time.monotonic()
+        if len(jobs) > total:
+            self.say(f"{len(jobs) - total} of {len(jobs)} runs are done already")
+        try:
+            while waiting or self._running:
+                self._start_some(waiting)
+                self._collect(total, began)
+        finally:
+            self._end_all()
+        if self._failed:
+            logs = ", ".join(str(log_path(self.study, job)) for job in self._failed)
+            raise ArmsFailed(f"{len(self._failed)} of {total} runs failed; see {logs}")
+
+    def _start_some(self, waiting: list[Job]) -> None:
+        for job in list(waiting):
+            needs = {(arm, job[1]) for arm in references(self.study.plan.arms[job[0]].set)}
+            if needs & set(self._failed):
+                waiting.remove(job)
+                self._failed.append(job)
+            elif len(self._running) < self.num_jobs and not needs & {*waiting, *self._running}:
+                waiting.remove(job)
+                self._start(job)
+
+    def _start(self, job: Job) -> None:
+        path = log_path(self.study, job)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as log:
+            self._running[job] = subprocess.Popen(
+                [sys.executable, *self.command, "--one", job[0], str(job[1])],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        self._began[job] = time.monotonic()
+
+    def _collect(self, total: int, began: float) -> None:
+        time.sleep(POLL_S)
+        for job, process in list(self._running.items()):
+            if process.poll() is None:
+                continue
+            del self._running[job]
+            name, spent = self.study.run_name(*job), duration(time.monotonic() - self._began[job])
+            if process.returncode:
+                self._failed.append(job)
+                self.say(f"{name}: failed after {spent}; see {log_path(self.study, job)}")
+                continue
+            ended = len(self._began) - len(self._running)
+            left = (time.monotonic() - began) / ended * (total - ended)
+            rest = f", about {duration(left)} left" if total > ended else ""
+            self.say(f"[{ended}/{total}] {name}: done in {spent}{rest}")
+
+    def _end_all(self) -> None:
+        """Interrupt what still runs; each is a process group of its own."""
+        for process in self._running.values():
+            with _gone():
+                os.killpg(process.pid, signal.SIGTERM)
+        for process in self._running.values():
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                with _gone():
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+def _gone() -> contextlib.AbstractContextManager[None]:
+    return contextlib.suppress(ProcessLookupError)
+
+
+def log_path(study: Study, job: Job) -> Path:
+    """Where an arm's process writes what it prints."""
+    return STUDIES / study.plan.name / f"{job[0]}-s{job[1]}.log"

@@ -1,0 +1,88 @@
+"""A study's results as Markdown: the arms, and the claims with what came of them."""
+
+from collections.abc import Sequence
+
+from components.intervals import Interval
+from pipelines.study.plan import Study
+from pipelines.study.results import Finding, RunResult, over_seeds
+
+MEASURES = (
+    ("start", "before"),
+    ("validation", "after"),
+    ("test", "test split"),
+    ("validation/swapped", "swapped"),
+)
+
+
+def arms_table(study: Study, found: Sequence[RunResult]) -> str:
+    """Success of every arm, mean over seeds with its interval, and what it took."""
+    shown = [
+        (measure, title)
+        for measure, title in MEASURES
+        if any(item.measure(measure) is not None for item in found)
+    ]
+    titles = [title for _, title in shown]
+    head = ["arm", "seeds", *titles, "turns", "candidates", "tokens", "CPU min"]
+    rows = [_arm_row(study, found, arm, [measure for measure, _ in shown]) for arm in _arms(found)]
+    return markdown(head, rows)
+
+
+def _arms(found: Sequence[RunResult]) -> list[str]:
+    return list(dict.fromkeys(item.arm for item in found))
+
+
+def _arm_row(
+    study: Study, found: Sequence[RunResult], arm: str, measures: Sequence[str]
+) -> list[str]:
+    mine = [item for item in found if item.arm == arm]
+    last = [item.points[-1] for item in mine]
+    turns = [point.turns for point in last if point.turns is not None]
+    return [
+        study.plan.arms[arm].title,
+        str(len(mine)),
+        *[rate(over_seeds(found, arm, measure)) for measure in measures],
+        f"{sum(turns) / len(turns):.2f}" if turns else "-",
+        f"{sum(point.candidates for point in last) / len(last):,.0f}",
+        f"{sum(point.tokens for point in last) / len(last):,.0f}",
+        f"{sum(item.cpu_s for item in mine) / len(mine) / 60:.1f}",
+    ]
+
+
+def claims_table(found: Sequence[Finding]) -> str:
+    """Every claim: the paper's figures, ours, the difference over seeds, the verdict."""
+    head = ["claim", "paper", "here", "difference", "verdict"]
+    return markdown(head, [_claim_row(finding) for finding in found])
+
+
+def _claim_row(finding: Finding) -> list[str]:
+    claim = finding.claim
+    if finding.first is None or finding.second is None:
+        return [claim.text, claim.paper or "-", "-", "-", finding.verdict]
+    here = f"{finding.first:.1%} vs {finding.second:.1%}"
+    return [claim.text, claim.paper or "-", here, points(finding.difference), finding.verdict]
+
+
+def rate(interval: Interval | None) -> str:
+    """`96.7 % (93.5 - 99.8)`; the interval is left out for one seed."""
+    if interval is None:
+        return "-"
+    mean, low, high = (100 * value for value in interval)
+    if high - low > 1e6:
+        return f"{mean:.1f} %"
+    return f"{mean:.1f} % ({max(low, 0.0):.1f} - {min(high, 100.0):.1f})"
+
+
+def points(interval: Interval | None) -> str:
+    """A difference in percentage points."""
+    if interval is None:
+        return "-"
+    mean, low, high = (100 * value for value in interval)
+    if high - low > 1e6:
+        return f"{mean:+.1f}"
+    return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,64 @@
+"""`python -m pipelines study`: arms of one experiment, several seeds, an equal sampling budget."""
+
+import argparse
+import sys
+from typing import Any
+
+from pipelines import arguments
+
+TEXT = "compare ways to train at an equal sampling budget, over several seeds"
+MORE = """A study's file (experiments/*/study.yaml) has a base configuration, arms that change it,
+seeds, and the number of answers that each may generate. Trains what is missing, each run in a
+process of its own, then prints the tables, and writes results.json, table.md and curves.svg into
+build/studies/<name>. Stopped anywhere, the same command goes on.
+
+examples:
+  python -m pipelines study experiments/teams_plan_path/study.yaml --short    # minutes
+  python -m pipelines study experiments/teams_plan_path/study.yaml --jobs 2
+  python -m pipelines study FILE --arms single per_role --seeds 0
+  python -m pipelines study FILE --results            # of what is done, nothing is trained
+  python -m pipelines study FILE --results --write    # and put them into the study's README"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = arguments.add_verb(verbs, "study", _study, TEXT, MORE)
+    verb.add_argument("study", metavar="FILE", help="a study's YAML file")
+    verb.add_argument("--short", action="store_true", help="its short form: minutes, not hours")
+    verb.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side")
+    verb.add_argument(
+        "--arms", nargs="+", default=[], metavar="ARM", help="these, and their starts"
+    )
+    verb.add_argument("--seeds", nargs="+", type=int, default=[], metavar="N")
+    verb.add_argument("--results", action="store_true", help="train nothing")
+    verb.add_argument("--write", action="store_true", help="put the results into the README")
+    verb.add_argument("--one", nargs=2, metavar=("ARM", "SEED"), help=argparse.SUPPRESS)
+
+
+def _study(options: argparse.Namespace) -> int:
+    from pipelines.study.plan import load_study
+    from pipelines.study.publishing import publish
+    from pipelines.study.running import Scheduler, jobs_of, run_arm
+
+    arguments.one_thread()
+    study = load_study(options.study, options.short)
+    _check(study, options)
+    if options.one:
+        run_arm(study, (options.one[0], int(options.one[1])), sys.stdout)
+        return arguments.OK
+    if not options.results:
+        command = ["-m", "pipelines", "study", options.study, *["--short"] * options.short]
+        jobs = jobs_of(study, options.arms, options.seeds)
+        Scheduler(study, command, options.jobs, print).run(jobs)
+    publish(study, options.study if options.write else None, print)
+    return arguments.OK
+
+
+def _check(study: Any, options: argparse.Namespace) -> None:
+    from components.errors import ConfigError
+
+    unknown = [arm for arm in options.arms if arm not in study.plan.arms]
+    if unknown:
+        raise ConfigError(f"--arms {unknown}: expected some of {list(study.plan.arms)}")
+    if options.jobs < 1:
+        raise ConfigError(f"--jobs is {options.jobs}, expected 1 or more")
