@@ -4,13 +4,10 @@ Every candidate is a request of its own with its own seed, so it can be drawn ag
 caching computes a group's prompt once. Adapters on one base share an engine and its batches.
 """
 
-import contextlib
 import hashlib
-import logging
 import os
 import time
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +25,14 @@ from components.rollout.answers import (
     speakers_by_policy,
 )
 from components.rollout.deployments import Deployment, Folders, adapter_rank, deploy
+from components.rollout.vllm_options import (
+    engine_options,
+    reserved_rank,
+    vllm_environment,
+    without_compiler,
+)
 from components.rollout.vllm_weights import fits, multiply_by_adapter, shut_down, swap_weights
 from components.settings import RolloutConfig
-
-MAX_SEQUENCES = 256
-"""Sequences decoded side by side."""
-ADAPTER_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""Ranks that vLLM reserves memory for; an adapter takes the next one up."""
-ENVIRONMENT = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_LOGGING_LEVEL": "CRITICAL",
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "TORCH_CPP_LOG_LEVEL": "ERROR",
-    "HF_HUB_OFFLINE": "1",
-}
-"""In process, silent, no usage reports, threads not pinned (steps share cores)."""
 
 
 class VllmEngine:
@@ -77,7 +66,7 @@ class VllmEngine:
                 if model is None:
                     model = _open_model(speaker, settings, len(speakers))
                 else:
-                    with _vllm_environment(), _without_compiler():
+                    with vllm_environment(), without_compiler():
                         swap_weights(model, speaker.deployment.folder)
                 self._models[key] = model
         shut_down(idle.values())
@@ -136,7 +125,7 @@ class VllmEngine:
 def probe() -> None:
     """Import vLLM. RolewiseError says why it cannot be used here and how to change that."""
     try:
-        with _vllm_environment():
+        with vllm_environment():
             from vllm import LLM
     except Exception as error:  # a native library, a wrong torch: anything may come up at import
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
@@ -155,100 +144,35 @@ def _fix(reason: str) -> str:
     )
 
 
-@contextlib.contextmanager
-def _vllm_environment() -> Iterator[None]:
-    """vLLM's settings while it is imported, opened or used. It rewrites the environment; child
-    processes must not inherit that, so everything is put back afterwards."""
-    before = dict(os.environ)
-    os.environ.update(ENVIRONMENT)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    logging.getLogger("torch._library.triton").setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for name in set(os.environ) - set(before):
-            del os.environ[name]
-        os.environ.update(before)
-
-
-@contextlib.contextmanager
-def _without_compiler() -> Iterator[None]:
-    """On CPUs: torch compiles nothing. It would need a C++ compiler, and many seconds."""
-    import torch._dynamo
-    from vllm.platforms import current_platform
-
-    if not current_platform.is_cpu():
-        yield
-        return
-    os.environ["TORCH_COMPILE_DISABLE"] = "1"
-    with torch._dynamo.config.patch(disable=True):
-        yield
-
-
 def _model_key(deployment: Deployment) -> str:
     """Deployments with equal keys can use the same vLLM engine."""
     config = hashlib.sha256((deployment.folder / "config.json").read_bytes()).hexdigest()
-    ranks = sorted(_reserved_rank(deployment, policy) for policy in deployment.adapters)
+    ranks = sorted(
+        reserved_rank(adapter_rank(deployment, policy)) for policy in deployment.adapters
+    )
     return f"{deployment.sha256} {config} {ranks}"
-
-
-def _reserved_rank(deployment: Deployment, policy: str) -> int:
-    rank = adapter_rank(deployment, policy)
-    return next((reserved for reserved in ADAPTER_RANKS if reserved >= rank), rank)
 
 
 def _open_model(speaker: Speaker, settings: RolloutConfig, num_models: int) -> Any:
     """A `vllm.LLM` for the speaker's deployment."""
     deployment = speaker.deployment
-    options: dict[str, Any] = {
-        "model": str(deployment.folder),
-        "skip_tokenizer_init": True,
-        "generation_config": "vllm",
-        "dtype": settings.dtype,
-        "seed": 0,
-        "max_model_len": speaker.max_length,
-        "max_num_seqs": MAX_SEQUENCES,
-        "enable_prefix_caching": True,
-        "logprobs_mode": "processed_logprobs",
-        "disable_log_stats": True,
-        "use_tqdm_on_load": False,
-        "tensor_parallel_size": settings.tensor_parallel,
-    }
-    if deployment.adapters:
-        ranks = [_reserved_rank(deployment, policy) for policy in deployment.adapters]
-        options |= {
-            "enable_lora": True,
-            "max_loras": len(ranks),
-            "max_lora_rank": max(ranks),
-        }
-    with _vllm_environment():
+    ranks = [adapter_rank(deployment, policy) for policy in deployment.adapters]
+    with vllm_environment():
         import torch
         from vllm import LLM
         from vllm.platforms import current_platform
 
         if current_platform.is_cpu():
             torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-            options |= _cpu_options(speaker, settings)
-        else:
-            options["gpu_memory_utilization"] = settings.gpu_memory_utilization / num_models
-            options["quantization"] = settings.quantization
-        with _without_compiler():
-            return LLM(**options)
-
-
-def _cpu_options(speaker: Speaker, settings: RolloutConfig) -> dict[str, Any]:
-    """Small pages, so that short prompts hit the prefix cache; no chunked prefill, which does not
-    go with seeds per request on CPUs."""
-    multiply_by_adapter()
-    return {
-        "enforce_eager": True,
-        "kv_cache_memory_bytes": settings.kv_cache_mib << 20,
-        "block_size": 32,
-        "enable_chunked_prefill": False,
-        "max_num_batched_tokens": max(speaker.max_length, 4096),
-    }
+            multiply_by_adapter()
+        with without_compiler():
+            return LLM(
+                skip_tokenizer_init=True,
+                use_tqdm_on_load=False,
+                **engine_options(
+                    deployment.folder, speaker.max_length, settings, ranks, num_models
+                ),
+            )
 
 
 def _run(model: Any, jobs: Sequence[Job], speaker: Speaker, sampling: Sampling) -> list[Draw]:
@@ -274,7 +198,7 @@ def _run(model: Any, jobs: Sequence[Job], speaker: Speaker, sampling: Sampling) 
         )
         for job in jobs
     ]
-    with _vllm_environment(), _without_compiler():
+    with vllm_environment(), without_compiler():
         outputs = model.generate(
             [{"prompt_token_ids": list(job.prompt_ids)} for job in jobs],
             settings,

@@ -24,11 +24,12 @@ def swap_weights(model: Any, folder: Path) -> None:
     silently keep the old weights, so it is packed again. Cached prompts are forgotten.
     """
     model.collective_rpc("reload_weights", kwargs={"weights_path": str(folder)})
-    model.apply_model(_pack_output_layer)
+    model.apply_model(pack_output_layer)
     model.reset_prefix_cache()
 
 
-def _pack_output_layer(module: Any) -> None:
+def pack_output_layer(module: Any) -> None:
+    """Pack the output layer again from its weights; on GPUs nothing is packed."""
     from vllm.model_executor.layers.utils import dispatch_cpu_unquantized_gemm
     from vllm.platforms import current_platform
 
