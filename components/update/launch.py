@@ -8,15 +8,21 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
 
 from components.errors import RolewiseError
 from components.process import without_collector
 from components.update.job import Job
+
+JOB_FILE = "job.json"
+STDERR_LINES = 500
+"""Kept of what ranks write there: warnings of the libraries, or the traceback of a failure."""
 
 
 def import_libraries(num_processes: int) -> None:
@@ -36,8 +42,7 @@ def run_jobs(jobs: Sequence[Job], num_processes: int) -> None:
     for job in jobs:
         Path(job.out).mkdir(parents=True, exist_ok=True)
     if num_processes > 1:
-        for job in jobs:
-            _torchrun(job, num_processes)
+        run_ranks(jobs, ["--standalone", f"--nproc-per-node={num_processes}"])
         return
     from components.update.process import run_job
 
@@ -76,28 +81,48 @@ def _side_by_side(jobs: Sequence[Job], workers: int) -> None:
                 ) from error
 
 
-def _torchrun(job: Job, num_processes: int) -> None:
-    """All ranks on this machine, on a free port of torchrun's choice. SIGTERM reaches them."""
-    path = Path(job.out) / "job.json"
-    path.write_text(job.to_json())
+def run_ranks(
+    jobs: Sequence[Job], options: Sequence[str], on_line: Callable[[str], None] = print
+) -> None:
+    """The jobs one after another on all ranks of a torchrun: one import, one process group.
+
+    `options` are torchrun's. SIGTERM reaches the ranks. `on_line` gets what they print.
+    """
+    for job in jobs:
+        (Path(job.out) / JOB_FILE).write_text(job.to_json())
     command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone",
-        f"--nproc-per-node={num_processes}", "-m", "components.update.process", str(path),
+        sys.executable, "-m", "torch.distributed.run", *options,
+        "-m", "components.update.process", *(str(Path(job.out) / JOB_FILE) for job in jobs),
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(item for item in sys.path if item)}
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=environment, cwd=Path.cwd()
-    ) as child:
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        cwd=Path.cwd(),
+    ) as child:  # fmt: skip
         try:
-            _, errors = child.communicate()
+            errors = _followed(child, on_line)
         except BaseException:  # the step is being stopped: take the ranks along
             child.send_signal(signal.SIGTERM)
             raise
     if child.returncode != 0:
+        print(errors, file=sys.stderr, flush=True)
+        names = ", ".join(job.policy for job in jobs)
         raise RolewiseError(
-            f"policy {job.policy}: {num_processes} ranks ended with {child.returncode}: "
-            f"{error_line(errors)}"
+            f"policy {names}: torchrun's ranks ended with {child.returncode}: {error_line(errors)}"
         )
+
+
+def _followed(child: "subprocess.Popen[str]", on_line: Callable[[str], None]) -> str:
+    """Hand on what the child prints until it ends; the last of what it wrote to stderr."""
+    assert child.stdout is not None and child.stderr is not None
+    kept: deque[str] = deque(maxlen=STDERR_LINES)
+    reader = Thread(target=kept.extend, args=(child.stderr,), daemon=True)
+    reader.start()
+    for line in child.stdout:
+        on_line(line.rstrip("\n"))
+    child.wait()
+    reader.join()
+    return "".join(kept)
 
 
 def error_line(text: str) -> str:

@@ -1,35 +1,25 @@
 """The update step: state, samples and certificate in; new policies and optimiser states out.
 
-Downloads and uploads folders; what happens in between is the jobs'. Imports no model library
-until a job runs.
+Training happens in this pod (`launch`) or on several nodes (`nodes`). Imports no model library
+until a job runs here.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from components import records
 from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError, RecordError
-from components.policies import FolderRef, PolicyRef
-from components.seeds import derive_seed
-from components.settings import RolloutConfig
 from components.state import TrainingState, load_state
 from components.step import StepContext, input_digests, run_step, step_key
-from components.update.job import Job
+from components.update.exchange import Updated, fetch_job, unchanged, updated
 from components.update.launch import import_libraries, run_jobs
+from components.update.nodes.main import train_on_nodes
+from components.update.nodes.pod import NodePod
 from components.update.samples import of_policy
-
-
-@dataclass(frozen=True)
-class Updated:
-    """A policy after its update."""
-
-    policy: PolicyRef
-    optimizer: FolderRef | None
-    metrics: dict[str, float]
 
 
 def update(
@@ -39,18 +29,27 @@ def update(
     inputs: Mapping[str, str],
     outputs: Mapping[str, str],
     policies: Sequence[str] = (),
+    pod: str | None = None,
 ) -> dict[str, float]:
     """Update the named policies, or all trainable ones.
 
     Inputs: state, samples, certificate. Output: result, `{"policies": {name: PolicyRef},
-    "optimizers": {name: FolderRef}}`. Metrics: `update/<policy>/<name>`.
+    "optimizers": {name: FolderRef}}`. Metrics: `update/<policy>/<name>`. `pod`: what each node
+    gets (JSON of a NodePod), if training happens on several; None: here.
     """
 
     def compute(context: StepContext) -> dict[str, float]:
         check_certificate(inputs["certificate"])
         state = load_state(inputs["state"])
-        names = updated_policies(context, policies)
-        results = _update_all(context, state, inputs["samples"], names)
+        names, samples = updated_policies(context, policies), inputs["samples"]
+        live = _live(samples, names)
+        trained: dict[str, Updated] = {}
+        if live and pod is not None:
+            key = committed_key(config, run, iteration, inputs, policies)
+            trained = train_on_nodes(context, state, samples, live, key, NodePod.from_json(pod))
+        elif live:
+            trained = _train_here(context, state, samples, live)
+        results = {name: trained.get(name) or unchanged(state, name) for name in names}
         _write_result(Path(outputs["result"]), results)
         return {
             f"update/{policy}/{name}": value
@@ -103,72 +102,34 @@ def check_certificate(path: str) -> None:
         )
 
 
-def _update_all(
-    context: StepContext, state: TrainingState, samples: str, names: Sequence[str]
-) -> dict[str, Updated]:
+def _live(samples: str, names: Sequence[str]) -> list[str]:
+    """Those of `names` that have a sample with a signal."""
     table = records.read(samples, records.Sample)
     players = set(table["policy"].unique().to_pylist())
     if not players:
         raise RecordError(f"samples {samples}: no rows at all, expected those of {list(names)}")
-    live = {
-        name: name in players and any(of_policy(table, name)["weight"].to_pylist())
+    return [
+        name
         for name in names
-    }
+        if name in players and any(of_policy(table, name)["weight"].to_pylist())
+    ]
+
+
+def _train_here(
+    context: StepContext, state: TrainingState, samples: str, names: Sequence[str]
+) -> dict[str, Updated]:
+    """Train in this pod, on all its GPUs."""
+    num_processes = context.config.update.num_processes
     with TemporaryDirectory(prefix="rolewise-update-") as scratch:
-        jobs = {
-            name: _job(context, state, samples, name, Path(scratch) / name)
-            for name in names
-            if live[name]
-        }
-        if jobs:
-            with context.meter.measure("load"):
-                import_libraries(context.config.update.num_processes)
-        run_jobs(list(jobs.values()), context.config.update.num_processes)
-        return {
-            name: _upload(context, state, jobs[name]) if live[name] else _unchanged(state, name)
-            for name in names
-        }
-
-
-def _job(context: StepContext, state: TrainingState, samples: str, name: str, out: Path) -> Job:
-    """Fetch what the job needs."""
-    ref, settings = state.policies[name], context.config.update
-
-    def fetch(folder: FolderRef | None) -> str | None:
-        if folder is None:
-            return None
-        return str(context.store.download_folder(folder, context.cache))
-
-    return Job(
-        kind="reinforce",
-        step=f"update-{name}",
-        policy=name,
-        policy_version=ref.tag,
-        folder=str(fetch(ref.folder)),
-        base=fetch(ref.base.folder if ref.base else None),
-        data=samples,
-        out=str(out),
-        seed=derive_seed("update", context.config.seed, context.iteration, name),
-        settings=settings,
-        optimizer=fetch(state.optimizers.get(name)),
-        reference=fetch(state.initial[name].folder) if settings.kl_coef > 0 else None,
-        exact_sampler=samples_exactly(context.config.rollout),
-    )
-
-
-def _upload(context: StepContext, state: TrainingState, job: Job) -> Updated:
-    folder = context.store.upload_folder(job.policy_out)
-    optimizer = context.store.upload_folder(job.optimizer_out, "optimizers")
-    old = state.policies[job.policy]
-    ref = PolicyRef(old.name, context.iteration, folder.uri, folder.sha256, folder.bytes, old.base)
-    return Updated(ref, optimizer, job.metrics())
-
-
-def _unchanged(state: TrainingState, name: str) -> Updated:
-    """It has no sample with a signal (none played, or all of weight 0): the policy keeps its
-    weights, version and optimiser."""
-    idle = {"num_samples": 0.0, "num_tokens": 0.0, "num_steps": 0.0}
-    return Updated(state.policies[name], state.optimizers.get(name), idle)
+        jobs = [fetch_job(context, state, samples, name, Path(scratch) / name) for name in names]
+        with context.meter.measure("load"):
+            import_libraries(num_processes)
+        run_jobs(jobs, num_processes)
+        results = {}
+        for job in jobs:
+            optimizer = context.store.upload_folder(job.optimizer_out, "optimizers")
+            results[job.policy] = updated(context, state, job, optimizer)
+        return results
 
 
 def _write_result(path: Path, results: Mapping[str, Updated]) -> None:
@@ -179,8 +140,3 @@ def _write_result(path: Path, results: Mapping[str, Updated]) -> None:
         },
     }
     path.write_text(json.dumps(content, indent=1, sort_keys=True))
-
-
-def samples_exactly(settings: RolloutConfig) -> bool:
-    """Whether the engine's log-probs are those of the weights that are trained."""
-    return settings.dtype == "float32" and settings.quantization is None

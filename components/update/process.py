@@ -1,4 +1,7 @@
-"""One job in this process: load, train, export. Every rank runs it; rank 0 writes."""
+"""One job in this process: load, train, export. Every rank runs it; rank 0 writes.
+
+`python -m components.update.process job.json ...` runs jobs one after another.
+"""
 
 import sys
 from pathlib import Path
@@ -56,4 +59,5 @@ def _train(job: Job) -> None:
 
 
 if __name__ == "__main__":
-    run_job(Job.from_json(Path(sys.argv[1]).read_text()))
+    for argument in sys.argv[1:]:
+        run_job(Job.from_json(Path(argument).read_text()))
