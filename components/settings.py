@@ -200,6 +200,9 @@ class UpdateConfig(Section):
     dtype: Literal["float32", "bfloat16"] = "float32"
     zero_stage: Literal[0, 1, 2, 3] = 1
     num_processes: Positive = 1
+    """Of one node: one per GPU."""
+    num_nodes: Positive = 1
+    """More than one: a TrainJob of Kubeflow Trainer, whose nodes meet in object storage."""
     share_process: bool = True
     """One process updates all policies (small models); False: one task per policy."""
 
@@ -263,6 +266,8 @@ class PromotionConfig(Section):
     """Registered name; None: the experiment's name."""
     min_gain: float = 0.0
     """The lower bound of the paired success difference must be above this."""
+    model_registry_url: str | None = None
+    """Kubeflow's Model Registry, told of every champion beside MLflow; None: only MLflow."""
 
 
 class StorageConfig(Section):
