@@ -34,7 +34,7 @@ def compile(
     tasks or parameters is more than a cluster takes, the profile is unknown or lacks an image, or
     `output` cannot be written.
     """
-    return _written(build(config, profile, pipeline), output, {})
+    return write_checked(build(config, profile, pipeline), output, {})
 
 
 def compile_manifest(
@@ -53,14 +53,14 @@ def compile_manifest(
     built = build(config, profile, pipeline)
     with TemporaryDirectory() as folder:
         plain = Path(folder) / "pipeline.yaml"
-        name = _written(built, plain, {})["pipelineInfo"]["name"]
+        name = write_checked(built, plain, {})["pipelineInfo"]["name"]
         digest = hashlib.sha256(plain.read_bytes()).hexdigest()[:8]
     names = KubernetesManifestOptions(
         pipeline_name=name, pipeline_version_name=f"{name}-{digest}", namespace=namespace,
         include_pipeline_manifest=True,
     )  # fmt: skip
     manifest = {"kubernetes_manifest_format": True, "kubernetes_manifest_options": names}
-    return _written(built, output, manifest)
+    return write_checked(built, output, manifest)
 
 
 def build(config: ExperimentConfig, profile: str | Profile, pipeline: str) -> Any:
@@ -140,7 +140,7 @@ def count_tasks(spec: Mapping[str, Any], component: Mapping[str, Any]) -> int:
     return sum(count_tasks(spec, spec["components"][t["componentRef"]["name"]]) for t in tasks)
 
 
-def _written(built: Any, output: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def write_checked(built: Any, output: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Compile into a file and check what is in it."""
     from kfp import compiler
 

@@ -16,6 +16,7 @@ MODULES = (
     "submit",
     "study",
     "demo",
+    "import_model",
 )
 
 

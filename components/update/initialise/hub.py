@@ -107,7 +107,7 @@ def _download(
     """Plain files, no links into a shared cache. What the client notes for itself lies among them
     while it is under way."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars
 
     if not sys.stderr.isatty() and not are_progress_bars_disabled():
         disable_progress_bars()
