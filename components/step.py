@@ -36,6 +36,7 @@ from components.storage import Store, open_store
 from components.storage.disk import fullest, is_full, written_path
 from components.storage.folders import file_digest
 from components.storage.timed import TimedStore
+from components.storage.traffic import print_progress
 from envs.base import JSON
 
 __all__ = [
@@ -83,7 +84,7 @@ def run_step(
     with announcing_errors(name, run, iteration, outputs.values()):
         parsed = parse_config(config)
         with meter.measure("storage"):
-            store = TimedStore(open_store(parsed.storage), meter)
+            store = TimedStore(open_store(parsed.storage, print_progress), meter)
         digests = input_digests(inputs)
         key = step_key(parsed, run, iteration, name, digests, extra)
         if memo and store.exists(key):

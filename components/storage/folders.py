@@ -9,15 +9,16 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from components.errors import StorageError
 from components.policies import FolderRef
+from components.storage import removal
 from components.storage.disk import check_key, writing
+from components.storage.parallel import in_parallel
 
 MANIFEST = "rolewise-manifest.json"
 SCHEMA_VERSION = 1
@@ -33,14 +34,10 @@ class Entry:
     sha256: str
 
 
-class Objects(Protocol):
+class Objects(removal.Objects, Protocol):
     """What folders need of a store."""
 
     uri: str
-
-    def read(self, key: str) -> bytes:
-        """The object."""
-        ...
 
     def write(self, key: str, data: bytes) -> None:
         """Create or replace the object."""
@@ -50,8 +47,8 @@ class Objects(Protocol):
         """Whether the key holds an object."""
         ...
 
-    def upload_file(self, path: str | Path, key: str) -> None:
-        """Copy a local file to the key."""
+    def upload_file(self, path: str | Path, key: str, *, known: bool = False) -> None:
+        """Copy a local file to the key, which holds this content or none if it is `known`."""
         ...
 
     def download_file(self, key: str, path: str | Path) -> None:
@@ -74,7 +71,7 @@ def manifest(folder: str | Path, concurrency: int = 8) -> list[Entry]:
     paths = sorted(_files(root), key=lambda path: path.relative_to(root).as_posix())
     if not paths:
         raise StorageError(f"{root}: expected a folder with at least one file")
-    return _parallel(
+    return in_parallel(
         lambda path: Entry(
             path.relative_to(root).as_posix(), path.stat().st_size, file_digest(path)
         ),
@@ -112,10 +109,11 @@ def upload(store: Objects, folder: str | Path, prefix: str, concurrency: int) ->
     data = encode(entries)
     digest = hashlib.sha256(data).hexdigest()
     base = f"{check_key(prefix)}/{digest}"
+    removal.claim(store, base, "uploaded again")
     if not store.exists(f"{base}/{MANIFEST}"):
         root = Path(folder)
-        _parallel(
-            lambda entry: store.upload_file(root / entry.path, f"{base}/{entry.path}"),
+        in_parallel(
+            lambda entry: store.upload_file(root / entry.path, f"{base}/{entry.path}", known=True),
             entries,
             concurrency,
         )
@@ -125,18 +123,19 @@ def upload(store: Objects, folder: str | Path, prefix: str, concurrency: int) ->
 
 def download(store: Objects, ref: FolderRef, cache: Path, concurrency: int) -> Path:
     """The folder as `<cache>/<sha256>`: verified, and fetched only if it is not there."""
-    target = cache / ref.sha256
+    target, base = cache / ref.sha256, key_of(store.uri, ref)
+    removal.rescue(store, base, "downloaded")
     if target.exists():
         try:
             verify(target, ref, concurrency)
             return target
         except StorageError:
-            _discard(target)
-    base = key_of(store.uri, ref)
+            discard(target)
+    check_there(store, base)
     scratch = cache / f"{ref.sha256}.partial-{uuid.uuid4().hex[:12]}"
     try:
         data = store.read(f"{base}/{MANIFEST}")
-        _parallel(
+        in_parallel(
             lambda entry: store.download_file(f"{base}/{entry.path}", scratch / entry.path),
             decode(data, ref),
             concurrency,
@@ -157,7 +156,7 @@ def verify(folder: Path, ref: FolderRef, concurrency: int) -> None:
     except OSError as error:
         raise StorageError(f"{folder / MANIFEST}: {error.strerror}; {ref.uri} is gone") from error
     entries = decode(data, ref)
-    _parallel(lambda entry: _check(folder, entry), entries, concurrency)
+    in_parallel(lambda entry: _check(folder, entry), entries, concurrency)
     extra = {path.relative_to(folder).as_posix() for path in _files(folder)}
     extra -= {entry.path for entry in entries}
     if extra:
@@ -169,6 +168,14 @@ def key_of(uri: str, ref: FolderRef) -> str:
     if not ref.uri.startswith(uri + "/"):
         raise StorageError(f"{ref.uri}: not in this run's store; storage.uri is {uri!r}")
     return check_key(ref.uri.removeprefix(uri + "/"))
+
+
+def check_there(store: Objects, folder: str) -> None:
+    """StorageError that says when and why if the folder was removed."""
+    if not store.exists(f"{folder}/{MANIFEST}"):
+        reason = removal.explain(store, folder)
+        text = f"{reason}; docs/storage.md says what is kept" if reason else "no such folder"
+        raise StorageError(f"{store.uri}/{folder}: {text}")
 
 
 def _check(folder: Path, entry: Entry) -> None:
@@ -207,20 +214,9 @@ def _adopt(scratch: Path, target: Path) -> None:
             raise
 
 
-def _discard(folder: Path) -> None:
-    """Take a damaged folder out of the way, then remove it."""
+def discard(folder: Path) -> None:
+    """Take a folder out of the way at once, then remove it."""
     aside = folder.with_name(f"{folder.name}.damaged-{uuid.uuid4().hex[:12]}")
     with writing(folder):
         os.rename(folder, aside)
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _parallel(work: Callable[[Any], Any], items: Iterable[Any], concurrency: int) -> list[Any]:
-    """`work` on every item, in order; the first error ends it."""
-    with ThreadPoolExecutor(max_workers=concurrency) as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:  # also Ctrl-C: what waits is dropped, then it rises
-            pool.shutdown(cancel_futures=True)
-            raise

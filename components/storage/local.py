@@ -5,12 +5,15 @@ Objects appear by rename or by hard link, after their bytes are on the disk.
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from components.errors import StorageError
 from components.policies import FolderRef
-from components.storage import folders
+from components.storage import folders, removal
 from components.storage.disk import SCRATCH, check_key, publish, scratch_beside, sync, writing
+from components.storage.unfinished import Unfinished
 
 READ_ONLY = 0o444
 
@@ -63,14 +66,15 @@ class LocalStore:
 
     def list(self, prefix: str) -> list[str]:
         """See Store."""
-        start = self.root / prefix.rpartition("/")[0]
-        keys = [
-            Path(parent, name).relative_to(self.root).as_posix()
-            for parent, _, names in os.walk(start)
-            for name in names
-            if not name.startswith(SCRATCH)
-        ]
-        return sorted(key for key in keys if key.startswith(prefix))
+        return sorted(key for key, _ in self._files(prefix))
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """See Store."""
+        found = {}
+        for key, path in self._files(prefix):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                found[key] = path.stat().st_size
+        return found
 
     def delete(self, key: str) -> None:
         """See Store."""
@@ -78,7 +82,20 @@ class LocalStore:
         with writing(target):
             target.unlink(missing_ok=True)
 
-    def upload_file(self, path: str | Path, key: str) -> None:
+    def unfinished(self) -> Iterator[Unfinished]:
+        """See Store: files that a killed process was writing."""
+        for parent, _, names in os.walk(self.root):
+            for path in (Path(parent, name) for name in names if name.startswith(SCRATCH)):
+                with suppress(FileNotFoundError):  # finished meanwhile
+                    status = path.stat()
+                    key = path.relative_to(self.root).as_posix()
+                    yield Unfinished(key, status.st_size, status.st_mtime)
+
+    def discard(self, left: Unfinished) -> None:
+        """See Store."""
+        self.delete(left.key)
+
+    def upload_file(self, path: str | Path, key: str, *, known: bool = False) -> None:
         """See Store."""
         target = self._path(key)
         if not Path(path).is_file():
@@ -103,9 +120,20 @@ class LocalStore:
 
     def download_folder(self, ref: FolderRef, cache: Path) -> Path:
         """See Store. The store's own folder is verified and used in place; `cache` stays unused."""
-        folder = self._path(folders.key_of(self.uri, ref))
+        key = folders.key_of(self.uri, ref)
+        removal.rescue(self, key, "downloaded")
+        folders.check_there(self, key)
+        folder = self._path(key)
         folders.verify(folder, ref, self.concurrency)
         return folder
+
+    def _files(self, prefix: str) -> Iterator[tuple[str, Path]]:
+        """Key and path of all objects whose key begins with the text."""
+        for parent, _, names in os.walk(self.root / prefix.rpartition("/")[0]):
+            for path in (Path(parent, name) for name in names if not name.startswith(SCRATCH)):
+                key = path.relative_to(self.root).as_posix()
+                if key.startswith(prefix):
+                    yield key, path
 
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)

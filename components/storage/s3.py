@@ -1,36 +1,28 @@
 """A store in an S3 bucket: AWS, SeaweedFS, MinIO and others that know conditional puts.
 
-Credentials come by boto3's usual chain. The bucket must exist: creating it here would hide a
-misspelt name. Checksums are sent only where the operation requires them, because older servers
-refuse the newer ones; content is verified by our own digests.
+The bucket must exist: creating it here would hide a misspelt name.
 """
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import BoundedSemaphore
+from typing import Any
 
-import boto3
-from boto3.exceptions import Boto3Error
-from boto3.s3.transfer import TransferConfig
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
-from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.exceptions import ClientError
 
 from components.errors import StorageError
 from components.policies import FolderRef
 from components.settings import StorageConfig
+from components.storage import cache as local_cache
 from components.storage import folders
 from components.storage.disk import check_key, scratch_beside, writing
+from components.storage.s3_bucket import ABSENT, UNKNOWN, Bucket, code
+from components.storage.s3_download import download
+from components.storage.s3_upload import Lanes, upload
+from components.storage.traffic import Report, Traffic
+from components.storage.unfinished import Unfinished
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
-
-PART_BYTES = 16 * 2**20
-"""Larger files move in parts of this size, several at a time."""
-_ABSENT = {"404", "NoSuchKey", "NotFound"}
-_REFUSED = {"403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "401"}
 _TAKEN = {"412", "PreconditionFailed"}
 _RACING = {"409", "ConditionalRequestConflict"}
 
@@ -38,88 +30,109 @@ _RACING = {"409", "ConditionalRequestConflict"}
 class S3Store:
     """Objects below one prefix of one bucket."""
 
-    def __init__(self, settings: StorageConfig) -> None:
-        """Ask for the bucket once, so that a wrong endpoint, secret or name fails here."""
-        self.uri = settings.uri.rstrip("/")
-        self.bucket, _, prefix = self.uri.removeprefix("s3://").partition("/")
-        self.prefix = f"{prefix}/" if prefix else ""
+    def __init__(self, settings: StorageConfig, report: Report | None = None) -> None:
+        """Ask for the bucket once, so that a wrong endpoint, secret or name fails here.
+
+        `report` hears how far large transfers are.
+        """
+        self.bucket = Bucket(settings)
+        self.uri, self.client = self.bucket.uri, self.bucket.client
         self.concurrency = settings.concurrency
-        self.endpoint = (
-            settings.endpoint_url
-            or os.environ.get("AWS_ENDPOINT_URL_S3")
-            or os.environ.get("AWS_ENDPOINT_URL")
-        )
-        self.client = _client(settings, self.endpoint)
-        self.transfer = TransferConfig(
-            multipart_threshold=PART_BYTES,
-            multipart_chunksize=PART_BYTES,
-            max_concurrency=settings.concurrency,
-        )
-        with self._asking(self.uri):
-            self.client.head_bucket(Bucket=self.bucket)
+        self.cache_gib = settings.cache_gib
+        slots = BoundedSemaphore(settings.concurrency)
+        self.lanes = Lanes(settings.concurrency, slots, Traffic(report))
+        self._refuses = False
+        """Whether the server has been seen to refuse a conditional put."""
+        with self.bucket.asking(""):
+            self.client.head_bucket(Bucket=self.bucket.name)
 
     def read(self, key: str) -> bytes:
         """See Store."""
-        with self._asking(f"{self.uri}/{key}"):
-            return self.client.get_object(Bucket=self.bucket, Key=self._key(key))["Body"].read()
+        with self.bucket.asking(key):
+            data: bytes = self.client.get_object(**self._place(key))["Body"].read()
+        return data
 
     def write(self, key: str, data: bytes) -> None:
         """See Store."""
-        with self._asking(f"{self.uri}/{key}"):
-            self.client.put_object(Bucket=self.bucket, Key=self._key(key), Body=data)
+        with self.bucket.asking(key):
+            self.client.put_object(**self._place(key), Body=data)
 
     def create(self, key: str, data: bytes) -> bool:
-        """See Store. A winner whose answer was lost and asked again hears False."""
-        for _ in range(5):
-            try:
-                with self._asking(f"{self.uri}/{key}", passing=_TAKEN | _RACING):
-                    self.client.put_object(
-                        Bucket=self.bucket, Key=self._key(key), Body=data, IfNoneMatch="*"
-                    )
-                    return True
-            except ClientError as error:
-                if _code(error) in _TAKEN:
-                    return False
-        raise StorageError(f"{self.uri}/{key}: the server kept answering 'conflict'; try again")
+        """See Store. A winner whose answer was lost and asked again hears False.
+
+        The first object that is made is made a second time, with the same content: a server that
+        lets this happen would let two runs commit the same iteration, and is refused.
+        """
+        if not self._create(key, data):
+            self._refuses = True
+            return False
+        if not self._refuses and self._create(key, data):
+            raise self._cannot_create(key)
+        self._refuses = True
+        return True
 
     def exists(self, key: str) -> bool:
         """See Store."""
         try:
-            with self._asking(f"{self.uri}/{key}", passing=_ABSENT):
-                self.client.head_object(Bucket=self.bucket, Key=self._key(key))
+            with self.bucket.asking(key, passing=ABSENT):
+                self.client.head_object(**self._place(key))
         except ClientError:
             return False
         return True
 
     def list(self, prefix: str) -> list[str]:
         """See Store."""
-        with self._asking(f"{self.uri}/{prefix}"):
+        return sorted(self.sizes(prefix))
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """See Store."""
+        start = len(self.bucket.prefix)
+        with self.bucket.asking(prefix):
             pages = self.client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.bucket, Prefix=self.prefix + prefix
+                Bucket=self.bucket.name, Prefix=self.bucket.prefix + prefix
             )
-            keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
-        return sorted(key.removeprefix(self.prefix) for key in keys)
+            items = [item for page in pages for item in page.get("Contents", [])]
+        return {item["Key"][start:]: item["Size"] for item in items}
 
     def delete(self, key: str) -> None:
-        """See Store."""
-        with self._asking(f"{self.uri}/{key}"):
-            self.client.delete_object(Bucket=self.bucket, Key=self._key(key))
+        """See Store. One by one: the request for many demands checksums that servers differ in."""
+        with self.bucket.asking(key):
+            self.client.delete_object(**self._place(key))
 
-    def upload_file(self, path: str | Path, key: str) -> None:
+    def unfinished(self) -> Iterator[Unfinished]:
+        """See Store: uploads in parts that were never ended. None where the server cannot tell."""
+        start = len(self.bucket.prefix)
+        try:
+            with self.bucket.asking("", passing=UNKNOWN):
+                pages = self.client.get_paginator("list_multipart_uploads").paginate(
+                    Bucket=self.bucket.name, Prefix=self.bucket.prefix
+                )
+                found = [item for page in pages for item in page.get("Uploads", [])]
+        except ClientError:
+            return
+        for item in found:
+            key, id = item["Key"][start:], item["UploadId"]
+            yield Unfinished(key, self._uploaded(key, id), item["Initiated"].timestamp(), id)
+
+    def discard(self, left: Unfinished) -> None:
+        """See Store."""
+        try:
+            with self.bucket.asking(left.key, passing={"404", "NoSuchUpload"}):
+                self.client.abort_multipart_upload(**self._place(left.key), UploadId=left.id)
+        except ClientError:
+            return  # ended meanwhile
+
+    def upload_file(self, path: str | Path, key: str, *, known: bool = False) -> None:
         """See Store."""
         if not Path(path).is_file():
             raise StorageError(f"{path}: no such file, wanted for {self.uri}/{key}")
-        with self._asking(f"{self.uri}/{key}"):
-            self.client.upload_file(str(path), self.bucket, self._key(key), Config=self.transfer)
+        upload(self.bucket, Path(path), check_key(key), self.lanes, known)
 
     def download_file(self, key: str, path: str | Path) -> None:
         """See Store."""
         target = Path(path)
         with writing(target), scratch_beside(target) as scratch:
-            with self._asking(f"{self.uri}/{key}"):
-                self.client.download_file(
-                    self.bucket, self._key(key), str(scratch), Config=self.transfer
-                )
+            download(self.bucket, key, scratch, self.lanes)
             os.replace(scratch, target)
 
     def upload_folder(self, path: str | Path, prefix: str = "policies") -> FolderRef:
@@ -128,65 +141,35 @@ class S3Store:
 
     def download_folder(self, ref: FolderRef, cache: Path) -> Path:
         """See Store."""
-        return folders.download(self, ref, cache, self.concurrency)
+        return local_cache.fetch(self, ref, cache, self.concurrency, self.cache_gib)
 
-    def _key(self, key: str) -> str:
-        return self.prefix + check_key(key)
+    def _create(self, key: str, data: bytes) -> bool:
+        for _ in range(5):
+            try:
+                with self.bucket.asking(key, passing=_TAKEN | _RACING | UNKNOWN):
+                    self.client.put_object(**self._place(key), Body=data, IfNoneMatch="*")
+                    return True
+            except ClientError as error:
+                if code(error) in UNKNOWN:
+                    raise self._cannot_create(key) from error
+                if code(error) in _TAKEN:
+                    return False
+        raise StorageError(f"{self.uri}/{key}: the server kept answering 'conflict'; try again")
 
-    @contextmanager
-    def _asking(self, uri: str, passing: set[str] | frozenset[str] = frozenset()) -> Iterator[None]:
-        """Turn the server's and boto3's errors into one line; codes in `passing` rise unchanged."""
+    def _cannot_create(self, key: str) -> StorageError:
+        return StorageError(
+            f"{self.uri}/{key}: {self.bucket.endpoint or 'AWS'} does not honour conditional puts "
+            "(If-None-Match: *), so two runs could commit the same iteration; use a server that "
+            "does, such as AWS S3 or SeaweedFS, or a newer version of this one"
+        )
+
+    def _uploaded(self, key: str, id: str) -> int:
+        """Bytes of an unfinished upload's parts; 0 if it was ended meanwhile."""
+        pages = self.client.get_paginator("list_parts").paginate(**self._place(key), UploadId=id)
         try:
-            yield
-        except ClientError as error:
-            if _code(error) in passing:
-                raise
-            raise StorageError(f"{uri}: {self._reason(error)}") from error
-        except NoCredentialsError as error:
-            raise StorageError(
-                f"{uri}: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-                "a profile or a role"
-            ) from error
-        except (HTTPClientError, NoConnectionError) as error:
-            raise StorageError(
-                f"{uri}: {self.endpoint or 'AWS'} cannot be reached "
-                f"({type(error).__name__}); check storage.endpoint_url or AWS_ENDPOINT_URL_S3"
-            ) from error
-        except (BotoCoreError, Boto3Error) as error:
-            raise StorageError(f"{uri}: {' '.join(str(error).split())}") from error
+            return sum(part["Size"] for page in pages for part in page.get("Parts", []))
+        except ClientError:
+            return 0
 
-    def _reason(self, error: ClientError) -> str:
-        code, where = _code(error), self.endpoint or "AWS"
-        if code == "NoSuchBucket" or (code in _ABSENT and error.operation_name == "HeadBucket"):
-            return f"bucket {self.bucket!r} does not exist at {where}; create it first"
-        if code in _ABSENT:
-            return "no such object"
-        if code in _REFUSED:
-            return (
-                f"{where} refused the credentials ({code}); check AWS_ACCESS_KEY_ID, "
-                "AWS_SECRET_ACCESS_KEY and the rights on the bucket"
-            )
-        return f"{where} answered {' '.join(str(error).split())}"
-
-
-def _client(settings: StorageConfig, endpoint: str | None) -> "S3Client":
-    session = boto3.session.Session()  # its own: the default one remembers the first credentials
-    return session.client(
-        "s3",
-        endpoint_url=endpoint,
-        region_name=settings.region,
-        config=Config(
-            signature_version="s3v4",
-            s3={"addressing_style": "path" if settings.path_style else "virtual"},
-            retries={"mode": "standard", "max_attempts": 4},
-            connect_timeout=5,
-            read_timeout=60,
-            max_pool_connections=2 * settings.concurrency + 2,
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        ),
-    )
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
+    def _place(self, key: str) -> dict[str, Any]:
+        return {"Bucket": self.bucket.name, "Key": self.bucket.key(key)}

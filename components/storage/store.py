@@ -4,12 +4,15 @@ Keys are relative paths with `/`. What lies in a store is immutable or replaced 
 never sees half an object. Which keys exist and what they mean is the callers' affair.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 from components.errors import StorageError
 from components.policies import FolderRef
 from components.settings import StorageConfig
+from components.storage.traffic import Report
+from components.storage.unfinished import Unfinished
 
 
 class Store(Protocol):
@@ -38,12 +41,28 @@ class Store(Protocol):
         """All keys that begin with the text `prefix`, sorted."""
         ...
 
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """Key -> bytes of all objects whose key begins with the text `prefix`."""
+        ...
+
     def delete(self, key: str) -> None:
         """Remove the object; nothing happens if it is absent."""
         ...
 
-    def upload_file(self, path: str | Path, key: str) -> None:
-        """Copy a local file to the key."""
+    def unfinished(self) -> Iterator[Unfinished]:
+        """What killed processes left behind: never listed, and still taking room."""
+        ...
+
+    def discard(self, left: Unfinished) -> None:
+        """Remove it; nothing happens if it is gone."""
+        ...
+
+    def upload_file(self, path: str | Path, key: str, *, known: bool = False) -> None:
+        """Copy a local file to the key.
+
+        `known`: the key never holds other content, as where it names the content's digest; then an
+        upload that was cut off may be gone on with.
+        """
         ...
 
     def download_file(self, key: str, path: str | Path) -> None:
@@ -55,15 +74,16 @@ class Store(Protocol):
         ...
 
     def download_folder(self, ref: FolderRef, cache: Path) -> Path:
-        """A local, verified, read-only folder with the ref's content.
+        """A local, verified, read-only folder with the ref's content, which `gc` will not mark now.
 
-        StorageError names the file, the expected and the found digest.
+        StorageError names the file, the expected and the found digest, or says when and why the
+        folder was removed.
         """
         ...
 
 
-def open_store(settings: StorageConfig) -> Store:
-    """The store at `settings.uri`.
+def open_store(settings: StorageConfig, report: Report | None = None) -> Store:
+    """The store at `settings.uri`; `report` hears how far large transfers are.
 
     StorageError names the uri and the fix: an unknown scheme, a server that cannot be reached,
     refused credentials, a bucket that does not exist.
@@ -80,4 +100,4 @@ def open_store(settings: StorageConfig) -> Store:
         return LocalStore(uri, settings.concurrency)
     from components.storage.s3 import S3Store
 
-    return S3Store(settings)
+    return S3Store(settings, report)

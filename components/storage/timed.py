@@ -1,10 +1,12 @@
 """A store that books the time of its calls in a step's meter, as `storage`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from components.meter import Meter
 from components.policies import FolderRef
 from components.storage.store import Store
+from components.storage.unfinished import Unfinished
 
 
 class TimedStore:
@@ -39,15 +41,30 @@ class TimedStore:
         with self._meter.measure("storage"):
             return self._store.list(prefix)
 
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """See Store."""
+        with self._meter.measure("storage"):
+            return self._store.sizes(prefix)
+
     def delete(self, key: str) -> None:
         """See Store."""
         with self._meter.measure("storage"):
             self._store.delete(key)
 
-    def upload_file(self, path: str | Path, key: str) -> None:
+    def unfinished(self) -> Iterator[Unfinished]:
         """See Store."""
         with self._meter.measure("storage"):
-            self._store.upload_file(path, key)
+            yield from self._store.unfinished()
+
+    def discard(self, left: Unfinished) -> None:
+        """See Store."""
+        with self._meter.measure("storage"):
+            self._store.discard(left)
+
+    def upload_file(self, path: str | Path, key: str, *, known: bool = False) -> None:
+        """See Store."""
+        with self._meter.measure("storage"):
+            self._store.upload_file(path, key, known=known)
 
     def download_file(self, key: str, path: str | Path) -> None:
         """See Store."""

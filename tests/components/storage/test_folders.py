@@ -35,7 +35,16 @@ class MemoryStore:
     def exists(self, key: str) -> bool:
         return key in self.objects
 
-    def upload_file(self, path: str | Path, key: str) -> None:
+    def create(self, key: str, data: bytes) -> bool:
+        return self.objects.setdefault(key, data) is data
+
+    def list(self, prefix: str) -> list[str]:
+        return sorted(key for key in self.objects if key.startswith(prefix))
+
+    def delete(self, key: str) -> None:
+        self.objects.pop(key, None)
+
+    def upload_file(self, path: str | Path, key: str, *, known: bool = False) -> None:
         self._count()
         self.objects[key] = Path(path).read_bytes()
 
@@ -173,7 +182,7 @@ def _forge(folder: Path) -> None:
         (_shorten, "config.json: expected 2 bytes, got 1"),
         (_remove, "config.json: missing, expected 2 bytes"),
         (_add, r"files \['extra.py'\] are not in the manifest"),
-        (_empty, "No such file"),
+        (_empty, "no such folder"),
         (_forge, f"{MANIFEST}: sha256 expected"),
     ],
 )
