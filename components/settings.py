@@ -5,23 +5,18 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-Positive = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
-NonNegative = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1, strict=True)]
-"""As NumPy and PyTorch take them."""
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-"""Fit for a registry, a key in object storage and a Kubernetes label."""
+from components.section import Name as Name
+from components.section import NonNegative as NonNegative
+from components.section import Positive as Positive
+from components.section import Section as Section
+from components.section import Seed as Seed
+from components.server_settings import ServerConfig
+
 Beta = Annotated[float, Field(ge=0.0, lt=1.0)]
 KeyPart = Literal["task", "node", "turn", "role"]
 KEYS: tuple[KeyPart, ...] = ("task", "node", "turn", "role")
-
-
-class Section(BaseModel):
-    """Frozen, strict about its keys, and every number is finite."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class EnvConfig(Section):
@@ -124,6 +119,8 @@ class RolloutConfig(Section):
     env_workers: Positive | Literal["auto"] = "auto"
     """Processes that judge answers; the results do not depend on it. 1: in the step's own. auto:
     one per core if a batch takes long. Environments that run programs share them out themselves."""
+    server: ServerConfig | None = None
+    """Servers that stay loaded between iterations, started by the driver; None: in the step."""
 
     @model_validator(mode="after")
     def _signal_exists(self) -> "RolloutConfig":
@@ -137,6 +134,8 @@ class RolloutConfig(Section):
             )
         if self.engine == "transformers" and (self.tensor_parallel > 1 or self.quantization):
             raise ValueError("tensor_parallel and quantization need `engine: vllm` (or auto)")
+        if self.server and (self.engine == "transformers" or self.data_parallel > 1):
+            raise ValueError("server needs `engine: vllm` (or auto) and data_parallel 1")
         if self.sampling == "parallel" and self.beam > 1:
             raise ValueError(
                 f"beam {self.beam} needs `sampling: tree`; parallel episodes do not branch"
