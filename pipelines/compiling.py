@@ -12,6 +12,7 @@ import yaml
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.storage.disk import is_full
+from pipelines.nodes import check_ranks
 from pipelines.pinning import STEP_RUNTIMES, check_images
 from pipelines.profile import Profile, load_profile
 
@@ -70,6 +71,7 @@ def build(config: ExperimentConfig, profile: str | Profile, pipeline: str) -> An
     chosen = open_profile(profile) if isinstance(profile, str) else profile
     check_images(chosen, (*STEP_RUNTIMES, *(["driver"] if pipeline == "training" else [])))
     check_places(config, chosen)
+    check_ranks(config, chosen)
     return _builder(pipeline)(config, chosen)
 
 

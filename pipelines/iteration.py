@@ -17,11 +17,11 @@ from components.grouping.component import group
 from components.load_state.component import load_state
 from components.promotion.component import promote as promote_team
 from components.rollout.component import evaluate_team, rollout, sample_turn
-from components.update.component import update
 from envs.base import Order
 from pipelines.booking import Add, booking
 from pipelines.compiling import MAX_TASKS
 from pipelines.profile import Profile
+from pipelines.updating import add_update
 
 
 class Turns(NamedTuple):
@@ -67,7 +67,7 @@ def iteration_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
         state = add(load_state).outputs["state"]
         played = _play_staged(add, turns, state) if staged else _play_fused(add, state)
         groups = add(group, scored=played.scored)
-        updates = _update(add, config, state, groups)
+        updates = _update(add, config, profile, state, groups)
         committed = _commit(add, state, played, groups, updates)
         with dsl.If(promote == True, name="promotion"):  # noqa: E712
             add_promotion(add, committed)
@@ -176,11 +176,14 @@ def turns_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
     return turns
 
 
-def _update(add: Add, config: ExperimentConfig, state: Any, groups: Any) -> list[Any]:
+def _update(
+    add: Add, config: ExperimentConfig, profile: Profile, state: Any, groups: Any
+) -> list[Any]:
     """The update tasks."""
     certified = {name: groups.outputs[name] for name in ("samples", "certificate")}
     return [
-        add(update, state=state, policies=share, **certified) for share in update_shares(config)
+        add_update(add, config, profile, state=state, policies=share, **certified)
+        for share in update_shares(config)
     ]
 
 

@@ -83,6 +83,14 @@ class StepSettings(Section):
     """Of the pod: for queues, quotas, and what a cluster injects by label."""
 
 
+class TrainJobSettings(Section):
+    """The training runtime of updates on several nodes (images/deepspeed/runtime)."""
+
+    runtime: str = "rolewise-deepspeed"
+    kind: Literal["TrainingRuntime", "ClusterTrainingRuntime"] = "TrainingRuntime"
+    """TrainingRuntime: of the namespace of the runs."""
+
+
 class Profile(Section):
     """Images per runtime, and settings: `defaults`, overlaid by `runtimes`, then by `steps`."""
 
@@ -92,6 +100,7 @@ class Profile(Section):
     service_account: AccountName | None = None
     """Of all pods; `submit` and the pipeline `training` ask for it, the UI's form has a field."""
     images: dict[str, str] = {}
+    trainjob: TrainJobSettings = TrainJobSettings()
     defaults: StepSettings = StepSettings()
     runtimes: dict[str, StepSettings] = {}
     steps: dict[str, StepSettings] = {}

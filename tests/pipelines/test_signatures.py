@@ -39,6 +39,16 @@ SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"policies": LIST, "state": ARTIFACT, "samples": DATASET, "certificate": ARTIFACT},
         {"result": ARTIFACT, "Output": "String"},
     ),
+    "update_on_nodes": (
+        {
+            "policies": LIST,
+            "pod": "String",
+            "state": ARTIFACT,
+            "samples": DATASET,
+            "certificate": ARTIFACT,
+        },
+        {"result": ARTIFACT, "Output": "String"},
+    ),
     "commit": (
         {
             "updates": LIST,
