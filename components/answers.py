@@ -1,0 +1,46 @@
+"""Answers of held-out play, kept in the store for people to read; no later step needs them.
+
+Training answers are records between steps; those of an evaluation would be gone after its metrics.
+They lie at `runs/<run>/answers/<iteration>/<step>/<benchmark>.parquet`, as Scored rows.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from components import records
+from components.records import Scored
+from components.state import check_run
+from components.storage import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from components.step import StepContext
+
+
+def keep_answers(step: "StepContext", benchmark: str, scored: Sequence[Scored]) -> None:
+    """Store what a step's play of a benchmark answered; again, it is replaced by the same."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "answers"
+        records.write(path, Scored, scored)
+        key = f"{_prefix(step.run, step.iteration)}{step.name}/{benchmark}.parquet"
+        step.store.upload_file(path, key)
+
+
+def kept_answers(store: Store, run: str, iteration: int) -> dict[tuple[str, str], "pa.Table"]:
+    """(step, benchmark) -> Scored rows; empty for runs that kept none."""
+    prefix, ending = _prefix(run, iteration), ".parquet"
+    found = {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "answers"
+        for key in store.list(prefix):
+            step, _, benchmark = key.removeprefix(prefix).removesuffix(ending).partition("/")
+            store.download_file(key, path)
+            found[step, benchmark] = records.read(path, Scored)
+    return found
+
+
+def _prefix(run: str, iteration: int) -> str:
+    return f"runs/{check_run(run)}/answers/{iteration:06d}/"

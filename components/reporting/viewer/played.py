@@ -1,0 +1,84 @@
+"""What was played in an iteration, read from the store: training groups and held-out answers."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+from components import records
+from components.answers import kept_answers
+from components.config import ExperimentConfig
+from components.errors import ConfigError
+from components.manifests import output_key
+from components.policies import PolicyRef
+from components.records import Episode, Sample
+from components.reporting.summary import Found, manifests
+from components.reporting.viewer.page import Source, Spell
+from components.reporting.viewer.tokens import spellings
+from components.state import latest_iteration, read_state
+from components.storage import Store
+
+TRAINING = "training"
+CLOSING = "evaluate"
+"""The step of the closing evaluation: it plays the team its iteration made."""
+
+
+def played(store: Store, run: str, iteration: int) -> list[Source]:
+    """The sources of one iteration: training play first, then held-out play where it was kept.
+
+    ConfigError if the run has neither of this iteration.
+    """
+    found = manifests(store, run, iteration)
+    sources = []
+    key = _last(found, "group")
+    if key:
+        samples = _table(store, output_key(key, "samples"), Sample)
+        sources.append(Source(iteration, TRAINING, samples, _episodes(store, found, "episodes")))
+    for (step, benchmark), rows in kept_answers(store, run, iteration).items():
+        name = f"closing {benchmark}" if step == CLOSING else benchmark
+        ended = _episodes(store, [item for item in found if item[1].step == step], "evaluation")
+        own = [episode for episode in ended if episode["benchmark"] == benchmark]
+        sources.append(Source(iteration, name, rows, own))
+    if not sources:
+        latest = latest_iteration(store, run)
+        raise ConfigError(
+            f"run {run!r}: nothing was played in iteration {iteration}; "
+            f"expected 1 to {latest if latest is not None else 0}"
+        )
+    return sources
+
+
+def speller(store: Store, config: ExperimentConfig, run: str, iterations: Iterable[int]) -> Spell:
+    """Spells tokens with the tokenizers of the policies that played these iterations."""
+    refs: dict[str, PolicyRef] = {}
+    latest = latest_iteration(store, run)
+    for iteration in iterations:
+        for number in {max(iteration - 1, 0), min(iteration, latest or 0)}:
+            state = read_state(store, run, number)
+            refs |= {ref.tag: ref for ref in (*state.policies.values(), *state.initial.values())}
+
+    def spell(version: str, ids: Iterable[int]) -> Mapping[int, str]:
+        return spellings(store, refs[version], ids) if version in refs else {}
+
+    return spell
+
+
+def _episodes(store: Store, found: Found, output: str) -> list[Mapping[str, Any]]:
+    """The Episode rows of the last step that has the output: a staged play adds to it by turns."""
+    keys = [output_key(key, output) for key, item in found if output in item.outputs]
+    rows: list[Any] = _table(store, keys[-1], Episode).to_pylist() if keys else []
+    return rows
+
+
+def _table(store: Store, key: str, row: Any) -> pa.Table:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "record"
+        store.download_file(key, path)
+        return records.read(path, row)
+
+
+def _last(found: Found, step: str) -> str | None:
+    keys = [key for key, item in found if item.step == step]
+    return keys[-1] if keys else None
