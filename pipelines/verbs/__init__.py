@@ -11,12 +11,14 @@ MODULES = (
     "preflight",
     "run",
     "report",
+    "episodes",
     "promote",
     "compile",
     "submit",
     "study",
     "demo",
     "import_model",
+    "export",
 )
 
 
