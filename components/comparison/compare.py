@@ -1,33 +1,42 @@
 """The comparison of two teams on the same tasks, as plain JSON, with the verdict in one line.
 
-Differences are the first team minus the second. They are taken over all tasks and, where there
-are several environments, over those of each.
+Differences are the first team minus the second, over all tasks and, where there are several
+environments, over those of each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from components.comparison.outcomes import HeldOut, Outcome
-from components.comparison.paired import bootstrap, mcnemar
+from components.comparison.paired import mcnemar, stratified
 from components.errors import ConfigError
 
 SCHEMA_VERSION = 1
 ALL = "all"
-Values = Mapping[str, tuple[float, float]]
-"""Task id -> the value of the first team, and of the second."""
+Value = tuple[str, float, float]
+"""Environment, the value of the first team, and of the second: one task."""
 
 
 def compare(
-    first: HeldOut, second: HeldOut, names: tuple[str, str], confidence: float = 0.95
+    first: HeldOut,
+    second: HeldOut,
+    names: tuple[str, str],
+    confidence: float = 0.95,
+    shares: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Everything that `compare` shows; `names` are what the verdict calls the teams.
 
+    `shares`: of several environments in the numbers over all; None: every task counts once.
     ConfigError if they were played on different tasks.
     """
     problem = different_tasks(first, second, names)
     if problem:
         raise ConfigError(problem)
-    parts = {name: _part(first, second, tasks, confidence) for name, tasks in _parts(first).items()}
+    parts = {
+        name: _part(first, second, tasks, confidence, (shares or {}) if name == ALL else {})
+        for name, tasks in _parts(first).items()
+    }
     return {
         "schema_version": SCHEMA_VERSION,
         "teams": [
@@ -86,46 +95,64 @@ def _parts(team: HeldOut) -> dict[str, list[str]]:
 
 
 def _part(
-    first: HeldOut, second: HeldOut, tasks: Sequence[str], confidence: float
+    first: HeldOut,
+    second: HeldOut,
+    tasks: Sequence[str],
+    confidence: float,
+    shares: Mapping[str, float],
 ) -> dict[str, Any]:
-    pairs = {task: (first.outcomes[task], second.outcomes[task]) for task in tasks}
+    pairs = [(first.outcomes[task], second.outcomes[task]) for task in tasks]
 
     def measured(value: Callable[[Outcome], float]) -> dict[str, Any]:
-        return _estimate({t: (value(a), value(b)) for t, (a, b) in pairs.items()}, confidence)
+        values = [(a.env, value(a), value(b)) for a, b in pairs]
+        return _estimate(values, confidence, shares)
 
-    solved = [(a.solved, b.solved) for a, b in pairs.values()]
-    test = mcnemar([a for a, _ in solved], [b for _, b in solved])
+    test = mcnemar([a.solved for a, _ in pairs], [b.solved for _, b in pairs])
     return {
         "num_tasks": len(tasks),
         "success": measured(lambda outcome: float(outcome.solved)),
         "turns": measured(lambda outcome: float(outcome.num_turns)),
-        "rewards": _rewards(list(pairs.values()), confidence),
+        "rewards": _rewards(pairs, confidence, shares),
         "mcnemar": test._asdict(),
     }
 
 
-def _rewards(pairs: Sequence[tuple[Outcome, Outcome]], confidence: float) -> dict[str, Any]:
+def _rewards(
+    pairs: Sequence[tuple[Outcome, Outcome]], confidence: float, shares: Mapping[str, float]
+) -> dict[str, Any]:
     """role -> its estimate, on the tasks where both teams' answers of the role have a reward."""
-    roles = dict.fromkeys(role for first, _ in pairs for role in sorted(first.rewards))
     found = {}
-    for role in roles:
-        both = {
-            str(i): (first.rewards[role], second.rewards[role])
-            for i, (first, second) in enumerate(pairs)
+    for role in dict.fromkeys(role for first, _ in pairs for role in sorted(first.rewards)):
+        values = [
+            (first.env, first.rewards[role], second.rewards[role])
+            for first, second in pairs
             if role in first.rewards and role in second.rewards
-        }
-        if both:
-            found[role] = _estimate(both, confidence)
+        ]
+        if values:
+            found[role] = _estimate(values, confidence, shares)
     return found
 
 
-def _estimate(values: Values, confidence: float) -> dict[str, Any]:
-    """Both means, and the mean difference with its bootstrap interval."""
-    first, second = (list(column) for column in zip(*values.values(), strict=True))
-    interval = bootstrap([a - b for a, b in zip(first, second, strict=True)], confidence)
+def _estimate(
+    values: Sequence[Value], confidence: float, shares: Mapping[str, float]
+) -> dict[str, Any]:
+    """Both means, and the mean difference with its bootstrap interval; by `shares` of the
+    environments, where there are any."""
+    strata: dict[str, list[Value]] = {}
+    for value in values:
+        strata.setdefault(value[0] if shares else ALL, []).append(value)
+    whole = sum(shares[name] for name in strata) if shares else 1.0
+    weights = {name: shares[name] / whole if shares else 1.0 for name in strata}
+    means = [
+        sum(weights[name] * fmean(value[side] for value in of) for name, of in strata.items())
+        for side in (1, 2)
+    ]
+    interval = stratified(
+        [(weights[name], [a - b for _, a, b in of]) for name, of in strata.items()], confidence
+    )
     return {
-        "first": sum(first) / len(first),
-        "second": sum(second) / len(second),
+        "first": means[0],
+        "second": means[1],
         "difference": interval.estimate,
         "low": interval.low,
         "high": interval.high,

@@ -13,19 +13,19 @@ from components import records
 from components.comparison.outcomes import HeldOut, outcomes_of, task_source
 from components.comparison.stored import HELD_OUT
 from components.config import ExperimentConfig
-from components.env_execution.metrics import rewards_by_task
-from components.env_execution.rules import (
-    evaluation_rules,
-    evaluation_sampling,
-    evaluation_tasks,
+from components.env_execution.boards import deal
+from components.env_execution.environments import (
+    held_out_tasks,
     open_benchmark,
-    open_environment,
+    open_environments,
 )
+from components.env_execution.metrics import rewards_by_task
+from components.env_execution.rules import evaluation_rules, evaluation_sampling
 from components.errors import ConfigError
 from components.policies import Team
 from components.records import Episode
 from components.rollout.main import engine_for
-from components.rollout.play import Played, play
+from components.rollout.play import Played, play_boards
 from components.settings import StorageConfig
 from components.state import read_state, save_state
 from components.step import run_step
@@ -76,17 +76,15 @@ def play_held_out(
 def _play(config: ExperimentConfig, engine: Any, team: Team, benchmark: str) -> Played:
     chosen = config.evaluation.benchmarks.get(benchmark)
     if chosen is not None:
-        env, split = open_benchmark(config, benchmark), Split(chosen.split)
-        count = chosen.num_tasks
+        members, split = [open_benchmark(config, benchmark)], Split(chosen.split)
     elif benchmark in ("validation", "test"):
-        env, split = open_environment(config), Split(benchmark)
-        count = config.evaluation.num_tasks
+        members, split = open_environments(config), Split(benchmark)
     else:
         known = ["validation", "test", *config.evaluation.benchmarks]
         raise ConfigError(f"benchmark {benchmark!r} is unknown; known: {', '.join(known)}")
-    tasks = evaluation_tasks(env, split, count)
     rules, sampling = evaluation_rules(config, team.roles), evaluation_sampling(config)
-    return play(engine, env, tasks, rules, sampling, benchmark, "evaluate")
+    boards = deal(members, held_out_tasks(members, split), rules, benchmark)
+    return play_boards(engine, boards, sampling, "evaluate")
 
 
 def _write(

@@ -39,16 +39,29 @@ def bootstrap(
     chapter 13. Differences that are all equal give an interval of no width. ValueError without
     any, or for one that is not finite.
     """
-    values = np.asarray(differences, dtype=np.float64)
-    if values.size == 0 or not np.isfinite(values).all() or not 0.0 < confidence < 1.0:
-        raise ValueError(
-            f"bootstrap: {values.size} differences, confidence {confidence}; expected at least "
-            "one, all finite, and a confidence in (0, 1)"
-        )
-    means = _resampled_means(values, resamples, seed)
+    return stratified([(1.0, differences)], confidence, resamples, seed)
+
+
+def stratified(
+    strata: Sequence[tuple[float, Sequence[float]]],
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """The same for a weighted mean over strata (weight, differences): each is resampled apart."""
+    estimate, means = 0.0, np.zeros(resamples)
+    for number, (weight, differences) in enumerate(strata):
+        values = np.asarray(differences, dtype=np.float64)
+        if values.size == 0 or not np.isfinite(values).all() or not 0.0 < confidence < 1.0:
+            raise ValueError(
+                f"bootstrap: {values.size} differences, confidence {confidence}; expected at "
+                "least one, all finite, and a confidence in (0, 1)"
+            )
+        estimate += weight * float(values.mean())
+        means += weight * _resampled_means(values, resamples, seed + number)
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(means, [tail, 1.0 - tail])
-    return Interval(float(values.mean()), float(low), float(high))
+    return Interval(estimate, float(low), float(high))
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:

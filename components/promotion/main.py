@@ -16,8 +16,12 @@ from components.errors import RecordError, TrackingError
 from components.policies import Team
 from components.promotion import audit
 from components.promotion.audit import Action
+from components.promotion.card import model_card
+from components.promotion.facts import collect
 from components.promotion.gate import Verdict, decide, read_evidence, tags_of
+from components.promotion.mirror import mirror
 from components.promotion.page import verdict_page
+from components.promotion.pins import env_pins, policy_pins
 from components.state import TrainingState, load_state
 from components.step import StepContext, run_step
 from components.tracking import closing, registry
@@ -93,7 +97,7 @@ def _judge(context: StepContext, case: Case) -> tuple[Verdict, audit.Entry]:
     config = context.config
     standing = audit.find(case.entries, case.key)
     verdict = Verdict(**standing.gate) if standing else _decide(config, case)
-    manifest = _register(config, case, verdict)
+    manifest = _register(context, case, verdict)
     entry = standing or audit.append(
         context.store, config.team_name, _entry(case, verdict, manifest)
     )
@@ -118,13 +122,15 @@ def _decide(config: ExperimentConfig, case: Case) -> Verdict:
     )
 
 
-def _register(config: ExperimentConfig, case: Case, verdict: Verdict) -> TeamManifest:
+def _register(context: StepContext, case: Case, verdict: Verdict) -> TeamManifest:
+    config, state = context.config, case.state
     manifest = make_manifest(
-        config, case.state.run, case.state.iteration, case.state.policies,
-        str(case.report["env_version"]), case.numbers, verdict.to_json(),
+        config, state.run, state.iteration, state.policies, policy_pins(context.store, state),
+        env_pins(config), case.numbers, verdict.to_json(),
     )  # fmt: skip
-    run = case.state.mlflow.get("training_run_id")
-    manifest = registry.register(config.tracking, manifest, run)
+    card = model_card(collect(context.store, manifest, state, config, case.report))
+    run = state.mlflow.get("training_run_id")
+    manifest = registry.register(config.tracking, manifest, run, card)
     registry.move_alias(config.tracking, manifest, registry.CANDIDATE)
     return manifest
 
@@ -141,6 +147,7 @@ def _crown(context: StepContext, manifest: TeamManifest, entry: audit.Entry) -> 
         audit.append(context.store, context.config.team_name, failed)
         raise
     registry.mark_champion(settings, manifest, entry.when)
+    mirror(settings, manifest, context.config.promotion.model_registry_url)
 
 
 def _entry(case: Case, verdict: Verdict, manifest: TeamManifest) -> audit.Entry:

@@ -1,19 +1,34 @@
 """The team manifest: which version of which policy plays which role, and on what evidence.
 
 Roles learn together, so their versions are pinned together; nothing is promoted but a whole team.
+With them is pinned all that decides how they play: bases, tokenizers, chat templates, prompts.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from components.config import ExperimentConfig
 from components.errors import TrackingError
 from components.policies import PolicyRef, Team
-from components.tracking.description import digest, git_commit
+from components.settings import StorageConfig
+from components.tracking.description import git_commit
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, 2)
+"""Version 1 has no `pins`, `envs` and `storage`."""
+
+
+@dataclass(frozen=True)
+class PolicyPin:
+    """What a policy was made of and reads and writes with: digests of its base's files."""
+
+    base: str
+    """Of the weights that training began with; of an adapter's frozen base."""
+    tokenizer: str
+    """Of the tokenizer's files together."""
+    chat_template: str
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,7 @@ class TeamManifest:
     bases: dict[str, str]
     """policy -> where it began, as configured."""
     env: dict[str, str]
-    """`name`, `version` and `options_digest`: they fix prompts and rules."""
+    """`name`, `version`, `options_digest`, `reward`; of several environments, joined."""
     config_digest: str
     git_commit: str | None
     evaluation: dict[str, float]
@@ -39,6 +54,13 @@ class TeamManifest:
     """The gate's verdict, see components/promotion."""
     versions: dict[str, str]
     """registered model -> version; empty until registered."""
+    pins: dict[str, PolicyPin] = field(default_factory=dict)
+    """policy -> its base, tokenizer and chat template; empty in version 1."""
+    envs: dict[str, dict[str, str]] = field(default_factory=dict)
+    """environment -> `env` of it, with `prompts`: the digest of what its roles read in pinned
+    states; empty in version 1."""
+    storage: dict[str, Any] = field(default_factory=dict)
+    """Where the policies and the audit log are: `uri`, and how an S3 server is reached."""
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -51,6 +73,14 @@ class TeamManifest:
         """Short and readable: `<run>@<iteration>`."""
         return f"{self.run}@{self.iteration}"
 
+    @property
+    def store(self) -> StorageConfig:
+        """The storage that the team lies in; credentials come by the usual chain."""
+        if self.storage:
+            return StorageConfig(**self.storage)
+        first = next(iter(self.policies.values()))
+        return StorageConfig(uri=first.uri.rpartition("/policies/")[0])
+
     def to_json(self) -> str:
         """Compact JSON; `from_json` is its inverse."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
@@ -58,16 +88,20 @@ class TeamManifest:
     @staticmethod
     def from_json(text: str) -> "TeamManifest":
         """Raise TrackingError for another schema version or a missing field."""
-        values = json.loads(text)
-        if values.get("schema_version") != SCHEMA_VERSION:
+        try:
+            values = json.loads(text)
+            version = values.get("schema_version")
+        except (ValueError, AttributeError) as error:
+            raise TrackingError(f"team manifest: not a JSON object: {error}") from error
+        if version not in READABLE:
             raise TrackingError(
-                f"team manifest: schema_version {values.get('schema_version')!r}, "
-                f"expected {SCHEMA_VERSION}"
+                f"team manifest: schema_version {version!r}, expected one of {READABLE}"
             )
         try:
             refs = {name: PolicyRef.from_json(ref) for name, ref in values["policies"].items()}
-            return TeamManifest(**{**values, "policies": refs})
-        except (KeyError, TypeError) as error:
+            pins = {name: PolicyPin(**pin) for name, pin in values.get("pins", {}).items()}
+            return TeamManifest(**{**values, "policies": refs, "pins": pins})
+        except (KeyError, TypeError, AttributeError) as error:
             raise TrackingError(
                 f"team manifest: bad field {error}; got {sorted(values)}"
             ) from error
@@ -78,19 +112,18 @@ def make_manifest(
     run: str,
     iteration: int,
     policies: Mapping[str, PolicyRef],
-    env_version: str,
+    pins: Mapping[str, PolicyPin],
+    envs: Mapping[str, Mapping[str, str]],
     evaluation: Mapping[str, float],
     gate: Mapping[str, Any],
 ) -> TeamManifest:
     """The manifest of a team that is not registered yet."""
-    env = {
-        "name": config.env.name,
-        "version": env_version,
-        "options_digest": digest(config.env.options),
-        "reward": config.env.reward,
-    }
+    names = ("name", "version", "options_digest", "reward")
+    env = {name: " + ".join(of[name] for of in envs.values()) for name in names}
     bases = {name: policy.base for name, policy in config.policies.items()}
+    where = config.storage.model_dump(include={"uri", "endpoint_url", "region", "path_style"})
     return TeamManifest(
         config.team_name, run, iteration, dict(policies), dict(config.roles), bases, env,
-        config.digest(), git_commit(), dict(evaluation), dict(gate), {},
+        config.digest(), git_commit(), dict(evaluation), dict(gate), {}, dict(pins),
+        {name: dict(of) for name, of in envs.items()}, where,
     )  # fmt: skip

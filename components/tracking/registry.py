@@ -14,11 +14,14 @@ from components.errors import TrackingError
 from components.settings import TrackingConfig
 from components.tracking.connection import is_server, open_client, tracking_uri, translated
 from components.tracking.manifest import TeamManifest
+from components.tracking.whole import check_aliases, check_whole
 
 CHAMPION = "champion"
 CANDIDATE = "candidate"
 MANIFEST = "rolewise.manifest"
 """Tag of a team model's version."""
+CARD = "README.md"
+"""The model card among a promotion's artifacts; the tag `rolewise.card` says where it is."""
 
 
 def model_name(team: str, role: str) -> str:
@@ -27,34 +30,32 @@ def model_name(team: str, role: str) -> str:
 
 
 def register(
-    settings: TrackingConfig, manifest: TeamManifest, training_run: str | None
+    settings: TrackingConfig,
+    manifest: TeamManifest,
+    training_run: str | None,
+    card: str | None = None,
 ) -> TeamManifest:
     """Make a version of every model of the team; returns the manifest with `versions`.
 
     A version that was registered before from the same run, iteration and weights is taken again.
-    `training_run` is the MLflow run that the versions link to. TrackingError.
+    `training_run` is the MLflow run that the versions link to; manifest and model `card` (Markdown)
+    become its artifacts. TrackingError.
     """
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"registering team {manifest.team!r} ({manifest.label})"):
-        fallback = _log_manifest(client, manifest, training_run)
-        versions = {}
-        for role in manifest.roles:
-            ref = manifest.playing.of(role)
-            local = is_server(uri) and ref.uri.startswith("file:")
-            source = fallback if local and fallback else ref.uri
-            name = model_name(manifest.team, role)
-            note = (
-                f"Plays `{role}` in team `{manifest.team}`: `{ref.tag}` at `{ref.uri}`. "
-                "Belongs to one version of the team, whose tag `rolewise.manifest` pins it."
+        fallback = _log_files(client, manifest, training_run, card)
+        versions = {
+            model_name(manifest.team, role): _register_role(
+                client, manifest, role, training_run, fallback if is_server(uri) else None
             )
-            tags = _tags(manifest) | {
-                "rolewise.role": role, "rolewise.policy": ref.tag, "rolewise.uri": ref.uri,
-                "rolewise.sha256": ref.sha256, "rolewise.bytes": str(ref.bytes),
-            }  # fmt: skip
-            if ref.base:
-                tags["rolewise.base_uri"] = ref.base.uri
-            versions[name] = _version(client, name, source, training_run, tags, note)
-        return _register_team(client, replace(manifest, versions=versions), fallback, training_run)
+            for role in manifest.roles
+        }
+        manifest = replace(manifest, versions=versions)
+        team = _register_team(client, manifest, fallback, training_run)
+        if card is not None and fallback is not None:
+            where = (team.team, team.versions[team.team], "rolewise.card", f"{fallback}/{CARD}")
+            client.set_model_version_tag(*where)
+        return team
 
 
 def move_alias(settings: TrackingConfig, manifest: TeamManifest, alias: str) -> None:
@@ -83,29 +84,18 @@ def champion(config: ExperimentConfig) -> TeamManifest | None:
 
 
 def read_alias(settings: TrackingConfig, team: str, alias: str) -> TeamManifest | None:
-    """The manifest behind an alias; None if the team has no such alias."""
+    """The manifest behind an alias; None if the team has no such alias. TrackingError for a mixed
+    team, see whole.py."""
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"reading alias {alias!r} of team {team!r}"):
         version = _aliased(client, team, alias)
         if version is None:
             return None
-        tags = client.get_model_version(team, version).tags
-        if MANIFEST not in tags:
-            raise TrackingError(
-                f"team {team!r} version {version}: no tag {MANIFEST}; "
-                "it was not registered by promotion"
-            )
-        manifest = TeamManifest.from_json(tags[MANIFEST])
-        manifest = replace(manifest, versions=manifest.versions | {team: version})
-        found = {name: _aliased(client, name, alias) for name in manifest.versions}
-    mixed = {
-        name: found[name] for name, expected in manifest.versions.items() if found[name] != expected
-    }
-    if mixed:
-        raise TrackingError(
-            f"team {team!r}: alias {alias!r} is a mixture: versions {mixed}, expected "
-            f"{ {name: manifest.versions[name] for name in mixed} }; `rollback` repairs it"
+        manifest = read_manifest(client.get_model_version(team, version))
+        check_aliases(
+            manifest, alias, {name: _aliased(client, name, alias) for name in manifest.versions}
         )
+        check_whole(client, manifest, version)
     return manifest
 
 
@@ -119,11 +109,23 @@ def alias_versions(
 
 
 def read_version(settings: TrackingConfig, team: str, version: str) -> TeamManifest:
-    """The manifest of one version of the team."""
+    """The manifest of one version of the team. TrackingError if it is mixed or not ours."""
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"reading team {team!r} version {version}"):
-        manifest = TeamManifest.from_json(client.get_model_version(team, version).tags[MANIFEST])
-    return replace(manifest, versions=manifest.versions | {team: version})
+        manifest = read_manifest(client.get_model_version(team, version))
+        check_whole(client, manifest, version)
+    return manifest
+
+
+def read_manifest(version: Any) -> TeamManifest:
+    """What a version of a team's model pins, itself included. TrackingError if it is not ours."""
+    if MANIFEST not in version.tags:
+        raise TrackingError(
+            f"team {version.name!r} version {version.version}: no tag {MANIFEST}; it was not "
+            "registered by promotion"
+        )
+    manifest = TeamManifest.from_json(version.tags[MANIFEST])
+    return replace(manifest, versions=manifest.versions | {version.name: str(version.version)})
 
 
 def mark_champion(settings: TrackingConfig, manifest: TeamManifest, when: str) -> None:
@@ -134,6 +136,25 @@ def mark_champion(settings: TrackingConfig, manifest: TeamManifest, when: str) -
         client.set_registered_model_tag(manifest.team, "rolewise.champion", manifest.label)
         client.set_registered_model_tag(manifest.team, "rolewise.champion_since", when)
         client.set_model_version_tag(manifest.team, version, "rolewise.champion_since", when)
+
+
+def _register_role(
+    client: Any, manifest: TeamManifest, role: str, training_run: str | None, fallback: str | None
+) -> str:
+    """`fallback` is the source where a server would refuse a local one."""
+    ref = manifest.playing.of(role)
+    source = fallback if fallback and ref.uri.startswith("file:") else ref.uri
+    note = (
+        f"Plays `{role}` in team `{manifest.team}`: `{ref.tag}` at `{ref.uri}`. "
+        "Belongs to one version of the team, whose tag `rolewise.manifest` pins it."
+    )
+    tags = _tags(manifest) | {
+        "rolewise.role": role, "rolewise.policy": ref.tag, "rolewise.uri": ref.uri,
+        "rolewise.sha256": ref.sha256, "rolewise.bytes": str(ref.bytes),
+    }  # fmt: skip
+    if ref.base:
+        tags["rolewise.base_uri"] = ref.base.uri
+    return _version(client, model_name(manifest.team, role), source, training_run, tags, note)
 
 
 def _register_team(
@@ -185,12 +206,16 @@ def _ensure_model(client: Any, name: str, tags: Mapping[str, str]) -> None:
     client.create_registered_model(name, tags=kept, description=note)
 
 
-def _log_manifest(client: Any, manifest: TeamManifest, training_run: str | None) -> str | None:
-    """Put the manifest among the run's artifacts; returns the folder's URI."""
+def _log_files(
+    client: Any, manifest: TeamManifest, training_run: str | None, card: str | None
+) -> str | None:
+    """Put manifest and card among the run's artifacts; returns the folder's URI."""
     if training_run is None:
         return None
     folder = f"promotion/{manifest.iteration:06d}"
     client.log_text(training_run, manifest.to_json(), f"{folder}/manifest.json")
+    if card is not None:
+        client.log_text(training_run, card, f"{folder}/{CARD}")
     return f"{client.get_run(training_run).info.artifact_uri}/{folder}"
 
 

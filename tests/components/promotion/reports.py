@@ -8,11 +8,11 @@ from typing import Any
 from components.config import ExperimentConfig
 from components.evaluation.report import benchmark_report, full_report
 from components.evaluation.teams import contest
+from components.members import open_members
 from components.policies import Team
 from components.records import Episode
 from components.state import TrainingState, save_state
 from envs.base import Status
-from envs.registry import make_environment
 
 GOOD = [True] * 90 + [False] * 10
 BAD = [True] * 20 + [False] * 80
@@ -26,13 +26,12 @@ def make_report(
     champion: Team | None = None,
 ) -> dict[str, Any]:
     """What `evaluate` writes when the teams solve these validation tasks."""
-    env = make_environment(config.env.name, config.env.options, config.env.reward)
     outcomes = {"validation": ours, "validation/reference": theirs, "test": ours}
     benchmarks = {
         name: benchmark_report(_episodes(name, solved), [], 0.95)
         for name, solved in outcomes.items()
     }
-    report = full_report(contest(config, state, champion), env, benchmarks, 0.95)
+    report = full_report(contest(config, state, champion), open_members(config), benchmarks, 0.95)
     return report | {"run": state.run, "iteration": state.iteration}
 
 

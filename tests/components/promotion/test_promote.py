@@ -22,7 +22,7 @@ from components.tracking import log_iteration, registry
 from components.tracking.connection import open_client
 from tests.components.promotion.reports import BAD, GOOD, make_report, write_inputs
 from tests.components.tracking.stores import Tracked, points
-from tests.doubles.teams import make_state
+from tests.doubles.teams import stored_state
 
 MODELS = ("traced.A", "traced.B", "traced")
 
@@ -47,7 +47,7 @@ class Step:
             episodes=None,
             previous=self.ids,
         )
-        return replace(make_state(self.config, iteration), mlflow=self.ids)
+        return replace(stored_state(self.config, iteration), mlflow=self.ids)
 
     def __call__(
         self, state: TrainingState, ours: Sequence[bool] = GOOD, theirs: Sequence[bool] = BAD
@@ -163,20 +163,22 @@ def test_mixed_champion_is_refused_by_name(step: Step) -> None:
     step(step.state(3))
     step(step.state(4))
     step.client.set_registered_model_alias("traced.B", "champion", "1")
-    with pytest.raises(TrackingError, match=r"mixture: versions \{'traced.B': '1'\}"):
+    with pytest.raises(
+        TrackingError, match=r"mixture, not r@4: role 'B' is at version 1 .* expected 2"
+    ):
         registry.champion(step.config)
-    assert rollback(step.config).label == "r@4"
+    assert rollback(step.store, step.config.tracking, "traced").label == "r@4"
     assert step.aliases("champion") == ["2", "2", "2"]
 
 
 def test_rollback_goes_back_step_by_step(step: Step) -> None:
     for iteration in (3, 4, 5):
         assert step(step.state(iteration))["promoted"]
-    assert rollback(step.config, who="kim").label == "r@4"
+    assert rollback(step.store, step.config.tracking, "traced", who="kim").label == "r@4"
     assert step.aliases("champion") == ["2", "2", "2"]
-    assert rollback(step.config).label == "r@3"
+    assert rollback(step.store, step.config.tracking, "traced").label == "r@3"
     with pytest.raises(TrackingError, match="no earlier champion"):
-        rollback(step.config)
+        rollback(step.store, step.config.tracking, "traced")
     entry = step.log[3]
     assert (entry.action, entry.who) == (Action.ROLLED_BACK, "kim")
     assert entry.before and entry.before["label"] == "r@5" and entry.after["label"] == "r@4"
@@ -188,7 +190,7 @@ def test_repeated_promotion_does_not_undo_a_rollback(step: Step) -> None:
     champion = registry.champion(step.config)
     report = make_report(step.config, state, champion=champion and champion.playing)
     step.run(state, report)
-    rollback(step.config)
+    rollback(step.store, step.config.tracking, "traced")
     verdict = step.run(state, report)
     assert not verdict["promoted"] and "audit entry 3" in verdict["reasons"][0]
     assert step.aliases("champion") == ["1", "1", "1"]
