@@ -72,6 +72,11 @@ def add_execution(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--retries", type=not_negative, default=0, metavar="N", help="of a failed pipeline"
     )
+    verb.add_argument(
+        "--keep-artifacts", action="store_true",
+        help="keep the files between steps in build/runs/<run>/artifacts; default: until their "
+        "pipeline has succeeded",
+    )  # fmt: skip
 
 
 def not_negative(text: str) -> int:

@@ -48,8 +48,8 @@ def demo(config: ExperimentConfig, store: str, display: Display) -> bool:
         if server is not None:
             os.environ.update(server.environment)
             display.say(f"object storage: SeaweedFS at {server.endpoint}, data in {S3_FOLDER}")
-        run = train(config, Options(), display)
-        refusal = promote(config, Options(), 0, display)
+        run = train(config, Options(announced=True), display)
+        refusal = promote(config, Options(announced=True), 0, display)
         passed = close(config, run, display.say)
         display.say(f"the team of iteration 0, untrained: {verdict_text(refusal)}")
     return passed and not is_promoted(refusal)

@@ -6,6 +6,7 @@ So it can be stopped anywhere and started again with the same command.
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from components.manifests import merged_metrics, read_manifest, read_output
 from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
+from pipelines.presence import announced
 from pipelines.runner import Kind, Runner, RunStopped, StepFailed
 
 Call = tuple[str, int, Mapping[str, Any]]
@@ -31,6 +33,16 @@ class Options:
     runner: Kind = "local"
     retries: int = 0
     """Of a whole pipeline run."""
+    announced: bool = False
+    """Whether `status` and `stop` of this machine find this process, and others keep off."""
+    keep_artifacts: bool = False
+    """Whether the files that steps hand to each other outlive their pipeline's success."""
+
+    def presence(self, run: str, config: ExperimentConfig) -> AbstractContextManager[None]:
+        """What surrounds the driving of a run."""
+        if not self.announced:
+            return nullcontext()
+        return announced(run, config.storage.uri, config.iterations)
 
 
 def run_name(config: ExperimentConfig, name: str | None) -> str:
@@ -49,7 +61,16 @@ def train(
     run = run_name(config, options.name)
     store = open_store(config.storage)
     register_run(store, run, config)
-    start = start or Runner(config, run, options.runner, display)
+    start = start or Runner(config, run, options.runner, display, options.keep_artifacts)
+    with options.presence(run, config):
+        _run_missing(config, options, start, display, store, run)
+    return run
+
+
+def _run_missing(
+    config: ExperimentConfig, options: Options, start: Start, display: Display, store: Store,
+    run: str,
+) -> None:  # fmt: skip
     steps = missing(config, store, run)
     if not steps:
         display.say(f"{run}: all {config.iterations} iterations are done, nothing was run")
@@ -61,7 +82,6 @@ def train(
         seconds = display.end()
         if pipeline == "iteration":
             display.say(summary(label, metrics_of(store, run, iteration), seconds))
-    return run
 
 
 def promote(
@@ -70,20 +90,30 @@ def promote(
     """Run the promotion pipeline for an iteration's team (None: the latest); return the verdict."""
     run = run_name(config, options.name)
     store = open_store(config.storage)
-    latest = latest_iteration(store, run)
-    if latest is None or not 0 <= (iteration or 0) <= latest:
-        wanted = "any iteration" if iteration is None else f"iteration {iteration}"
-        raise ConfigError(
-            f"run {run!r} has no state of {wanted} in {store.uri}; "
-            f"latest: {latest}; train it with `python -m pipelines run`"
-        )
-    chosen = latest if iteration is None else iteration
-    display.begin(f"promotion of iteration {chosen}", 0)
-    start = Runner(config, run, options.runner, display)
-    arguments = {"iteration": chosen}
-    _with_retries(start, ("promotion", chosen, arguments), options.retries, display)
-    display.end()
+    chosen = _existing(store, run, iteration)
+    start = Runner(config, run, options.runner, display, options.keep_artifacts)
+    call: Call = ("promotion", chosen, {"iteration": chosen})
+    with options.presence(run, config):
+        display.begin(f"promotion of iteration {chosen}", 0)
+        _with_retries(start, call, options.retries, display)
+        display.end()
     return verdict(store, run, chosen) or {}
+
+
+def _existing(store: Store, run: str, iteration: int | None) -> int:
+    """The iteration that was asked for, or the latest. ConfigError if it has no state."""
+    latest = latest_iteration(store, run)
+    if latest is None:
+        raise ConfigError(
+            f"run {run!r} has no committed iteration in {store.uri}; "
+            "give its --name, or train it with `python -m pipelines run`"
+        )
+    if iteration is not None and not 0 <= iteration <= latest:
+        raise ConfigError(
+            f"--iteration {iteration}: run {run!r} has no state of it in {store.uri}; "
+            f"expected 0 to {latest}, or train on with `python -m pipelines run`"
+        )
+    return latest if iteration is None else iteration
 
 
 def verdict(store: Store, run: str, iteration: int) -> dict[str, Any] | None:

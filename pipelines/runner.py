@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 from threading import Thread
 from typing import Any, Literal, TextIO
 
@@ -27,6 +28,15 @@ _STARTED = re.compile(r"Executing task \S*?'([^']+)'")
 _NOTICE = re.compile(r"^\s*(engine: .*)$")
 _FAULT = re.compile(r"^\s*(error: \w[\w.-]* \(run .*)$")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+STEP_MARK = "--- step "
+"""Begins the line of a log from which on a step prints."""
+
+
+def log_path(run: str, iteration: int) -> Path:
+    """Where the steps of an iteration print to, attempt after attempt."""
+    return RUNS / run / "logs" / f"{iteration:06d}.log"
 
 
 class StepFailed(RolewiseError):
@@ -45,6 +55,8 @@ class Runner:
     run: str
     kind: Kind
     display: Display
+    keep_artifacts: bool = False
+    """Whether what the steps handed to each other stays after a pipeline has succeeded."""
     profile: str = "cpu"
     _specs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -56,7 +68,7 @@ class Runner:
     def __call__(self, pipeline: str, iteration: int, arguments: Mapping[str, Any]) -> None:
         """Run a pipeline to its end. StepFailed if a step fails."""
         self._compile(pipeline)
-        path = self.folder / "logs" / f"{iteration:06d}.log"
+        path = log_path(self.run, iteration)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", buffering=1) as log:
             log.write(f"--- {pipeline} {dict(arguments)}\n")
@@ -64,6 +76,12 @@ class Runner:
             start = self._run_local if self.kind == "local" else self._run_here
             if not start(pipeline, {"run": self.run, **arguments}, watch):
                 raise StepFailed(watch.fault(path))
+        if not self.keep_artifacts:
+            rmtree(self._artifacts(pipeline, iteration), ignore_errors=True)
+
+    def _artifacts(self, pipeline: str, iteration: int) -> Path:
+        """Files between steps, of all attempts; what counts of them is committed to the store."""
+        return self.folder / "artifacts" / f"{pipeline}-{iteration:06d}"
 
     def _compile(self, pipeline: str) -> None:
         if pipeline not in self._specs:
@@ -76,14 +94,15 @@ class Runner:
         from pipelines.local import run_local
 
         spec = self.folder / f"{pipeline}.yaml"
-        return run_local(spec, arguments, self.folder / "artifacts", watch.line) == 0
+        folder = self._artifacts(pipeline, arguments.get("iteration", 0))
+        return run_local(spec, arguments, folder, watch.line) == 0
 
     def _run_here(self, pipeline: str, arguments: Mapping[str, Any], watch: "_Watch") -> bool:
         from pipelines.inprocess import run_pipeline
         from pipelines.steps import STEPS
 
         functions = {name: step.python_func for name, step in STEPS.items()}
-        folder = self.folder / "artifacts" / f"{pipeline}-{arguments.get('iteration', 0):06d}"
+        folder = self._artifacts(pipeline, arguments.get("iteration", 0))
         with captured_output(watch.line):
             try:
                 run_pipeline(self._specs[pipeline], functions, arguments, folder, watch.started)
@@ -130,6 +149,7 @@ class _Watch:
 
     def started(self, task: str) -> None:
         self.step = task
+        self.log.write(f"{STEP_MARK}{task}\n")
         self.display.step_started(task)
 
     def fault(self, path: Path) -> str:

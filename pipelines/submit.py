@@ -93,7 +93,8 @@ def finish(config: ExperimentConfig, run: str, retries: int, start: ClusterRunne
     """Drive all iterations, then print what `run` prints at its end."""
     from pipelines.closing import close
 
-    train(config, Options(run, retries=retries), start.display, start)
+    options = Options(run, retries=retries, announced=True)
+    train(config, options, start.display, start)
     close(config, run, start.display.say)
 
 

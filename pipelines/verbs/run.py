@@ -23,7 +23,8 @@ def _run(options: argparse.Namespace) -> int:
 
     config = arguments.load(options)
     arguments.one_thread()
-    choice = Options(options.name, options.runner, options.retries)
+    keep = options.keep_artifacts
+    choice = Options(options.name, options.runner, options.retries, True, keep)
     with os.fdopen(os.dup(1), "w") as terminal:
         display = Display(terminal, config.iterations)
         close(config, train(config, choice, display), display.say)

@@ -18,7 +18,7 @@ from components.policies import PolicyRef
 from components.state import TrainingState, latest_iteration, write_state
 from components.storage import Store, open_store
 from pipelines.display import Display
-from pipelines.driver import Options, run_name, summary, train, verdict
+from pipelines.driver import Options, promote, run_name, summary, train, verdict
 from pipelines.runner import StepFailed
 from tests.pipelines.experiment import make_config
 
@@ -140,6 +140,16 @@ def test_retries_repeat_the_iteration(config: ExperimentConfig) -> None:
 def test_retries_are_limited(config: ExperimentConfig) -> None:
     with pytest.raises(StepFailed):
         drive(config, Committing(config, fail=[2, 2]), retries=1)
+
+
+@pytest.mark.parametrize("iteration", [-1, 4])
+def test_a_team_that_was_never_made_is_not_promoted(
+    config: ExperimentConfig, iteration: int
+) -> None:
+    drive(config, Committing(config))
+    words = f"--iteration {iteration}: run 'wired-.*' has no state of it in file.*; expected 0 to 3"
+    with pytest.raises(ConfigError, match=words):
+        promote(config, Options(), iteration, Display(io.StringIO(), 3))
 
 
 def test_a_name_belongs_to_one_configuration(config: ExperimentConfig) -> None:
