@@ -128,6 +128,7 @@ class Scheduler:
     """`python -m pipelines study FILE ...`, to which arm and seed are added."""
     num_jobs: int
     say: Callable[[str], None]
+    sleep: Callable[[float], None] = time.sleep
     _running: dict[Job, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     _began: dict[Job, float] = field(default_factory=dict)
     _failed: list[Job] = field(default_factory=list)
@@ -170,7 +171,7 @@ class Scheduler:
         self._began[job] = time.monotonic()
 
     def _collect(self, total: int, began: float) -> None:
-        time.sleep(POLL_S)
+        self.sleep(POLL_S)
         for job, process in list(self._running.items()):
             if process.poll() is None:
                 continue

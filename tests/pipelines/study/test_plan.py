@@ -1,0 +1,91 @@
+"""Reading a study: arms over the base, starts of the same seed, faults by name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.errors import ConfigError
+from pipelines.study.plan import load_study, merged
+from pipelines.study.running import jobs_of
+from tests.pipelines.study.studies import ARMS, write_study
+
+EVERY_STUDY = sorted(Path("experiments").glob("*/study.yaml"))
+
+
+def test_changes_go_over_the_base_and_teams_are_replaced_whole() -> None:
+    base = {"rollout": {"beam": 1, "alpha": 1.0}, "policies": {"a": {}}, "warm_start": {"steps": 3}}
+    changes = {"rollout": {"alpha": 0.0}, "policies": {"b": {}}, "warm_start": None}
+    assert merged(base, changes) == {"rollout": {"beam": 1, "alpha": 0.0}, "policies": {"b": {}}}
+
+
+def test_null_is_a_value_below_the_top() -> None:
+    assert merged({"grouping": {"std_ddof": 1}}, {"grouping": {"std_ddof": None}}) == {
+        "grouping": {"std_ddof": None}
+    }
+
+
+def test_a_start_is_the_run_of_the_same_seed(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    config = study.config("mixed", 5, {"team": 7, "start": 0})
+    assert config.policies["a"].base == "run://words-team-s5:7/a"
+    assert config.policies["b"].base == "run://words-start-s5:0/b"
+    assert (config.seed, config.team_name) == (5, "words-mixed-s5")
+
+
+def test_jobs_come_with_and_after_what_they_need(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    assert jobs_of(study, ["mixed"], [3]) == [("start", 3), ("team", 3), ("mixed", 3)]
+    assert [arm for arm, _ in jobs_of(study)] == ["start", "team", "shared", "mixed"]
+
+
+def test_the_short_form_has_a_name_and_budget_of_its_own(tmp_path: Path) -> None:
+    short = {"candidates": 5, "seeds": [9], "set": {"evaluation": {"num_tasks": 1}}}
+    study = load_study(write_study(tmp_path, short=short), short=True)
+    assert study.run_name("team", 9) == "words_short-team-s9"
+    assert (study.budget("team"), study.budget("start")) == (5, 0)
+    assert study.config("shared", 9, {}).evaluation.num_tasks == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"candidates": 0}, "candidates: Input should be greater than or equal to 1"),
+        ({"seeds": []}, "seeds: List should have at least 1 item"),
+        ({"budget": 3}, "budget: Extra inputs are not permitted"),
+        (
+            {"arms": ARMS | {"x": {"title": "x", "set": {"policies": {"a": {"base": "run://@y/a"}}}}}},
+            "arms.x starts from @y; expected another of",
+        ),
+        (
+            {"arms": ARMS | {"x": {"title": "x", "set": {"seed": 3}}}},
+            r"arms.x.set has \['seed'\], which the study sets itself",
+        ),
+        (
+            {"arms": ARMS | {"x": {"title": "x", "set": {"rollout": {"beam": 9}}}}},
+            "arms.x: .*beam 9 keeps more than num_candidates 3",
+        ),
+        (
+            {"claims": [{"text": "c", "first": "team", "second": "nobody"}]},
+            "claim 'c' names arm 'nobody'",
+        ),
+    ],
+)  # fmt: skip
+def test_faults_name_the_file_and_the_key(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"study.yaml: .*{message}"):
+        load_study(write_study(tmp_path, **changes))
+
+
+def test_a_study_without_short_form_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="has no `short` form"):
+        load_study(write_study(tmp_path), short=True)
+
+
+@pytest.mark.parametrize("path", EVERY_STUDY, ids=lambda path: path.parent.name)
+def test_every_study_of_this_repository_is_whole(path: Path) -> None:
+    study = load_study(path)
+    assert study.plan.name == path.parent.name
+    assert load_study(path, short=True).plan.name == f"{path.parent.name}_short"
+    assert len(study.plan.seeds) >= 3

@@ -1,0 +1,105 @@
+"""Intervals over seeds, claims and their verdicts, tables and curves, from results made by hand."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.reporting.summary import IterationRow, RunSummary
+from pipelines.study.figures import write_curves
+from pipelines.study.plan import load_study
+from pipelines.study.results import Point, RunResult, findings, over_seeds, points
+from pipelines.study.tables import arms_table, claims_table
+from tests.pipelines.study.studies import ARMS, write_study
+
+
+def make_result(arm: str, seed: int, final: Mapping[str, float], success: float = 0.5) -> RunResult:
+    start = Point(0, 0, 0, 0.25, 3.0, {}, {}, None)
+    end = Point(1, 24, 70, success, 2.0, {"A": 0.5}, {"A": 0.1}, 0.9)
+    return RunResult(arm, seed, [start, end], {"start": 0.25, **final}, {"validation": 200}, 90.0)
+
+
+def three(arm: str, *values: float) -> list[RunResult]:
+    return [make_result(arm, seed, {"validation": value}) for seed, value in enumerate(values)]
+
+
+def claim(first: str, second: str, **more: Any) -> dict[str, Any]:
+    return {"text": f"{first} beats {second}", "first": first, "second": second, **more}
+
+
+@pytest.mark.parametrize(
+    ("shared", "verdict"),
+    [
+        ((0.10, 0.12, 0.11), "holds"),
+        ((0.99, 0.98, 1.00), "the opposite"),
+        ((0.20, 0.90, 0.60), "undecided"),
+    ],
+)
+def test_a_claim_holds_if_its_interval_over_seeds_is_on_one_side(
+    tmp_path: Path, shared: tuple[float, ...], verdict: str
+) -> None:
+    study = load_study(write_study(tmp_path, claims=[claim("team", "shared")]))
+    (finding,) = findings(study, three("team", 0.5, 0.52, 0.51) + three("shared", *shared))
+    assert finding.verdict == verdict
+    assert finding.num_seeds == 3
+
+
+def test_seeds_are_compared_with_themselves(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, claims=[claim("team", "shared")]))
+    found = three("team", 0.2, 0.5, 0.8) + three("shared", 0.1, 0.4, 0.7)
+    (finding,) = findings(study, found)
+    assert finding.difference == pytest.approx((0.1, 0.1, 0.1))
+    assert finding.verdict == "holds"
+
+
+def test_a_measure_may_be_of_one_end_alone(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, claims=[claim("team", "team/start")]))
+    (finding,) = findings(study, three("team", 0.9, 0.9, 0.9))
+    assert (finding.first, finding.second) == pytest.approx((0.9, 0.25))
+
+
+def test_what_was_not_run_is_said(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, claims=[claim("team", "shared", paper="9 vs 1")]))
+    found = findings(study, three("team", 0.9, 0.9, 0.9))
+    assert claims_table(found).splitlines()[-1] == (
+        "| team beats shared | 9 vs 1 | - | - | not run |"
+    )
+
+
+def test_the_table_has_means_intervals_and_costs(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, arms=ARMS))
+    table = arms_table(study, three("team", 0.90, 0.94, 0.98)).splitlines()
+    assert table[0] == "| arm | seeds | before | after | turns | candidates | tokens | CPU min |"
+    assert table[2] == (
+        "| the team | 3 | 25.0 % (25.0 - 25.0) | 94.0 % (84.1 - 100.0) | 2.00 | 24 | 70 | 1.5 |"
+    )
+
+
+def test_one_seed_has_no_interval(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    assert "| 90.0 % |" in arms_table(study, three("team", 0.9))
+    assert over_seeds([], "team", "validation") is None
+
+
+def test_points_count_what_was_generated_before_a_team(tmp_path: Path) -> None:
+    def row(iteration: int, metrics: Mapping[str, float]) -> IterationRow:
+        return IterationRow(iteration, 0.1 * iteration, None, None, 2.0, {}, {}, metrics)
+
+    made = {"rollout/A/num_candidates": 8.0, "rollout/B/num_candidates": 4.0, "rollout/x": 9.0}
+    tokens = {"rollout/A/num_tokens": 30.0, "rollout/num_tokens": 99.0}
+    config = load_study(write_study(tmp_path)).config("shared", 0, {})
+    summary = RunSummary("r", config, [row(0, {}), row(1, made | tokens), row(2, made)])
+    assert [(point.candidates, point.tokens) for point in points(summary)] == [
+        (0, 0), (12, 30), (24, 30),
+    ]  # fmt: skip
+
+
+def test_curves_name_their_arms_and_are_the_same_twice(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    found = three("team", 0.9, 0.8, 0.7)
+    for name in ("one.svg", "two.svg"):
+        write_curves(study, found, tmp_path / name)
+    text = (tmp_path / "one.svg").read_text()
+    assert "the team" in text and "candidates generated in training" in text
+    assert text == (tmp_path / "two.svg").read_text()

@@ -1,0 +1,112 @@
+"""Arms are trained to their budget, go on after a stop, and are scheduled after their starts."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from components.state import latest_iteration, read_state
+from pipelines.study import running
+from pipelines.study.plan import load_study
+from pipelines.study.publishing import publish, report_text
+from pipelines.study.results import findings, results
+from pipelines.study.running import ArmsFailed, Scheduler, candidates, is_done, jobs_of, run_arm
+from tests.pipelines.study.studies import write_study
+
+NOTE = (
+    "import sys; arm = sys.argv[2]; open({log!r}, 'a').write(arm + chr(10)); "
+    "sys.exit(3 if arm == {failing!r} else 0)"
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.runner.RUNS", tmp_path / "runs")
+    monkeypatch.setattr(running, "STUDIES", tmp_path / "studies")
+    monkeypatch.setattr("pipelines.study.publishing.STUDIES", tmp_path / "studies")
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore::FutureWarning:torch")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning:torch")
+def test_a_study_is_trained_and_told(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    study = load_study(path)
+    store = running.store_of(study)
+    jobs = jobs_of(study)
+    with pytest.raises(ArmsFailed, match="arm team: its start, arm start of seed 0, is not there"):
+        run_arm(study, ("team", 0), sys.stdout)
+    for job in jobs:
+        assert not is_done(study, store, job)
+        run_arm(study, job, sys.stdout)
+        assert is_done(study, store, job)
+
+    team, mixed = (read_state(store, f"words-{arm}-s0", 0).policies for arm in ("team", "mixed"))
+    last = latest_iteration(store, "words-team-s0")
+    assert last is not None
+    trained = read_state(store, "words-team-s0", last).policies
+    assert mixed["a"].sha256 == trained["a"].sha256 != team["a"].sha256
+    assert mixed["b"].sha256 == team["b"].sha256
+
+    spent = candidates(store, "words-team-s0")
+    found = {item.arm: item for item in results(study)}
+    assert list(found) == ["team", "shared", "mixed"]
+    assert found["team"].points[-1].candidates == spent >= 20
+    assert found["team"].points[-2].candidates < 20
+    assert found["mixed"].points[-1].candidates == 0
+    (finding,) = findings(study, list(found.values()))
+    assert finding.num_seeds == 1
+    assert finding.verdict == "undecided"  # one seed says nothing about another
+    assert "| the team | 1 |" in report_text(study, list(found.values()))
+
+    readme = tmp_path / "README.md"
+    readme.write_text("# Words\n<!-- results: begin -->\nold\n<!-- results: end -->\nrest\n")
+    publish(study, str(path), lambda text: None)
+    assert "old" not in readme.read_text() and readme.read_text().endswith("rest\n")
+    assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
+
+
+def schedule(tmp_path: Path, script: str, **changes: object) -> list[str]:
+    """The arms in the order in which their processes began."""
+    study = load_study(write_study(tmp_path, **changes))
+    log = tmp_path / "log"
+    try:
+        Scheduler(study, ["-c", script], 2, print).run(jobs_of(study))
+    finally:
+        words = log.read_text().split() if log.exists() else []
+    return words
+
+
+def test_starts_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "POLL_S", 0.05)
+    order = schedule(tmp_path, NOTE.format(log=str(tmp_path / "log"), failing=""))
+    assert sorted(order) == ["mixed", "shared", "start", "team"]
+    assert order.index("start") < order.index("team") < order.index("mixed")
+
+
+def test_what_needs_a_failed_arm_is_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "POLL_S", 0.05)
+    with pytest.raises(ArmsFailed, match=r"3 of 4 runs failed; see .*start-s0.log"):
+        schedule(tmp_path, NOTE.format(log=str(tmp_path / "log"), failing="start"))
+    assert sorted((tmp_path / "log").read_text().split()) == ["shared", "start"]
+
+
+def test_an_interrupt_ends_the_processes(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    pid = tmp_path / "pid"
+    script = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+
+    def interrupt(seconds: float) -> None:
+        if pid.exists() and pid.read_text():
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+
+    with pytest.raises(KeyboardInterrupt):
+        Scheduler(study, ["-c", script], 1, print, interrupt).run(jobs_of(study))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
