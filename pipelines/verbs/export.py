@@ -1,0 +1,64 @@
+"""`python -m pipelines export`: a trained team as a folder that other programs load."""
+
+import argparse
+import os
+from typing import Any
+
+from pipelines import arguments
+
+TEXT = "write a team's policies, tokenizers and manifest into a folder"
+MORE = """\
+examples:
+  python -m pipelines export quickstart@champion --output build/team
+  python -m pipelines export experiments/quickstart/config.yaml:4 --output build/team
+  python -m pipelines export plan_path_smollm2@champion --merge --output build/team
+  python -m pipelines export sokoban@champion --role planner --output build/planner
+  python -m pipelines export sokoban@champion --store s3://bucket/teams --output build/team --upload
+
+The folder loads in plain transformers and in vLLM; its README.md says how, and whose licences go on.
+--merge turns adapters into full weights (in float32, rounded once)."""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = arguments.add_verb(verbs, "export", _export, TEXT, MORE)
+    add_team(verb)
+    verb.add_argument("--output", required=True, metavar="DIR", help="a new or empty folder")
+    verb.add_argument("--merge", action="store_true", help="merge adapters into their bases")
+    verb.add_argument("--role", metavar="R", help="the policy that plays this role, alone")
+    verb.add_argument(
+        "--upload", action="store_true", help="put the folder into the team's storage, too"
+    )
+    verb.add_argument("--cache", metavar="DIR", help="default: the configuration's")
+
+
+def add_team(verb: Any) -> None:
+    """TEAM and where it is looked for, for `teams.find_team`."""
+    verb.add_argument(
+        "team", metavar="TEAM",
+        help="TEAM@alias or TEAM@version of the registry, or RUN[:iteration]: a run's name or an "
+        "experiment's YAML file",
+    )  # fmt: skip
+    verb.add_argument(
+        "--store", metavar="URI", help="where its run is; default: where the registry or YAML says"
+    )
+    verb.add_argument(
+        "--tracking", metavar="URI", help="of the registry; default: MLFLOW_TRACKING_URI"
+    )
+
+
+def _export(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from components.models.exporting import export_team
+    from pipelines.teams import find_team, wanted
+
+    os.environ.setdefault("DS_ACCELERATOR", "cpu")  # else DeepSpeed tells what it looked for
+    found = find_team(options.team, options.store, options.tracking)
+    cache = Path(options.cache or found.config.storage.cache)
+    target = Path(options.output)
+    made = export_team(wanted(found, cache, options.merge, options.role), target)
+    if options.upload:
+        print(f"stored: {found.store.upload_folder(target, 'exports').uri}")
+    print(f"{target}: {', '.join(made.roles)} of {found.label}; see {target / 'README.md'}")
+    return arguments.OK
