@@ -15,7 +15,7 @@ examples:
   python -m pipelines export sokoban@champion --role planner --output build/planner
   python -m pipelines export sokoban@champion --store s3://bucket/teams --output build/team --upload
 
-The folder loads in plain transformers and in vLLM; its README.md says how, and whose licences go on.
+The folder loads in plain transformers and in vLLM; its README.md says how, and names licences.
 --merge turns adapters into full weights (in float32, rounded once)."""
 
 
