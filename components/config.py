@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from components.errors import ConfigError
+from components.mixture import MemberConfig, MemberName, check_names, check_players
 from components.settings import (
     EnvConfig,
     EvaluationConfig,
@@ -37,21 +44,24 @@ _TRACKING = r"(https?|file|sqlite|(postgresql|mysql|mssql)(\+\w+)?)://|databrick
 
 NOT_IN_DIGEST = ("iterations", "storage", "tracking")
 """How far a run goes and where its results are kept: may change while it goes on."""
-_NOT_DECISIVE = {"rollout": {"env_workers"}}
+_NOT_DECISIVE = {"rollout": {"env_workers", "server"}, "promotion": {"model_registry_url"}}
 """Section -> what of it changes the speed alone."""
 
 
 class ExperimentConfig(Section):
-    """One experiment: an environment, a team and how it is trained."""
+    """One experiment: environments, a team and how it is trained."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
     seed: Seed = 0
     iterations: Positive = 10
     """The total: a finished run can be extended."""
-    env: EnvConfig
+    env: EnvConfig | None = None
+    """The environment; or, instead of it:"""
+    envs: dict[MemberName, MemberConfig] = {}
+    """Several environments by name, with their weights: see components/mixture.py."""
     policies: Annotated[dict[str, PolicyConfig], Field(min_length=1)]
     roles: Annotated[dict[str, str], Field(min_length=1)]
-    """role -> policy. The environment's roles, in any order."""
+    """role -> policy. The environments' roles, in any order."""
     rollout: RolloutConfig = RolloutConfig()
     grouping: GroupingConfig = GroupingConfig()
     update: UpdateConfig = UpdateConfig()
@@ -73,6 +83,31 @@ class ExperimentConfig(Section):
             raise ValueError(f"policies {unused} are played by no role")
         if not any(policy.trainable for policy in self.policies.values()):
             raise ValueError("no policy is trainable: there is nothing to train")
+        return self
+
+    @model_validator(mode="after")
+    def _environments_are_given(self) -> "ExperimentConfig":
+        if self.env is None and not self.envs:
+            raise ValueError("env: missing; expected `env`, or several with weights in `envs`")
+        if self.env is not None and self.envs:
+            raise ValueError("env and envs are both given; expected one of them")
+        check_names(self.envs)
+        check_players(self.envs, self.roles)
+        return self
+
+    @model_validator(mode="after")
+    def _environments_stay_apart(self) -> "ExperimentConfig":
+        if len(self.envs) > 1 and "task" not in self.grouping.key:
+            raise ValueError(
+                f"grouping.key {self.grouping.key} would compare rewards of different "
+                f"environments; with several in `envs` expected a key with 'task'"
+            )
+        for name, benchmark in self.evaluation.benchmarks.items():
+            if self.envs and benchmark.env is None:
+                raise ValueError(
+                    f"evaluation.benchmarks.{name}.env: missing; expected one of "
+                    f"{sorted(self.envs)}, or another environment"
+                )
         return self
 
     @model_validator(mode="after")
@@ -100,6 +135,28 @@ class ExperimentConfig(Section):
                 "such as sqlite:///build/mlflow.db"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_the_other_form(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Of `env` and `envs` only what is given."""
+        content: dict[str, Any] = handler(self)
+        return {
+            key: value
+            for key, value in content.items()
+            if not (key == "envs" and not value) and not (key == "env" and value is None)
+        }
+
+    @property
+    def environments(self) -> dict[str, MemberConfig]:
+        """Name -> settings: all of `envs`, or `env` under its registered name."""
+        if self.env is None:
+            return dict(self.envs)
+        return {self.env.name: MemberConfig(**self.env.model_dump())}
+
+    @property
+    def env_names(self) -> str:
+        """For people: `plan_path`, or `plan_path + sokoban`."""
+        return " + ".join(self.environments)
 
     @property
     def team_name(self) -> str:

@@ -88,7 +88,7 @@ def not_negative(text: str) -> int:
 
 def load(options: argparse.Namespace) -> ExperimentConfig:
     """The configuration of CONFIG, --set and --iterations, its environment and benchmarks tried."""
-    from components.env_execution.rules import check_playable, open_benchmark
+    from components.env_execution.environments import check_playable, open_benchmark
 
     overrides = list(options.overrides)
     if getattr(options, "iterations", None) is not None:

@@ -9,15 +9,15 @@ from kfp import dsl
 
 from components.commit.component import commit
 from components.config import ExperimentConfig
+from components.env_execution.boards import num_steps
 from components.env_execution.component import execute_turn, open_turns
-from components.env_execution.rules import open_environment
 from components.errors import ConfigError
 from components.evaluation.component import evaluate
 from components.grouping.component import group
 from components.load_state.component import load_state
+from components.members import open_members
 from components.promotion.component import promote as promote_team
 from components.rollout.component import evaluate_team, rollout, sample_turn
-from envs.base import Order
 from pipelines.booking import Add, booking
 from pipelines.compiling import MAX_TASKS
 from pipelines.profile import Profile
@@ -98,8 +98,8 @@ def check_num_tasks(config: ExperimentConfig) -> None:
         return
     if config.rollout.placement == "staged":
         raise ConfigError(
-            f"placement staged unrolls {config.rollout.num_turns} turns x {num_phases(config)} "
-            f"phases into {count} tasks, expected at most {MAX_TASKS}; "
+            f"placement staged unrolls {num_rollouts(config)} phases (turns x roles in serial "
+            f"order) into {count} tasks, expected at most {MAX_TASKS}; "
             "set rollout.placement to fused, or take fewer turns"
         )
     raise ConfigError(
@@ -113,14 +113,14 @@ def num_tasks(config: ExperimentConfig) -> int:
     the updates, and rollout or its stages."""
     stages = 1
     if config.rollout.placement == "staged":
-        stages = 2 + 2 * config.rollout.num_turns * num_phases(config)
+        stages = 2 + 2 * num_rollouts(config)
     return 5 + len(update_shares(config)) + stages
 
 
-def num_phases(config: ExperimentConfig) -> int:
-    """Rollouts in a turn: one for each role, or one for all if the roles act in parallel."""
-    env = open_environment(config)
-    return len(env.roles) if env.order == Order.SERIAL else 1
+def num_rollouts(config: ExperimentConfig) -> int:
+    """Rollouts until the longest episode is over: in every turn one for each role, or one for all
+    if the roles act in parallel. Episodes of several environments share them."""
+    return num_steps(open_members(config))
 
 
 def update_shares(config: ExperimentConfig) -> list[list[str]]:
@@ -148,7 +148,7 @@ def turns_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
     phase sample_turn and execute_turn. Nested, so that the configuration is a constant of one
     task and not of forty: a DAG may have 64 KiB."""
 
-    num_steps = config.rollout.num_turns * num_phases(config)
+    num_phases = num_rollouts(config)
 
     @dsl.pipeline(name="turns")
     def turns(config: str, run: str, iteration: int, state: dsl.Input[dsl.Artifact]) -> Turns:
@@ -162,7 +162,7 @@ def turns_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
         """
         add = booking(profile, config, run, iteration)
         current = dict(add(open_turns, state=state).outputs)
-        for _ in range(num_steps):
+        for _ in range(num_phases):
             sampled = add(sample_turn, state=state, turns=current["turns"]).outputs
             executed = add(
                 execute_turn,

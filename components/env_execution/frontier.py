@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.env_execution.rules import Rules, check_branching, check_roles
+from components.env_execution.rules import Rules, check_branching
 from components.errors import RecordError, RolewiseError
+from components.members import check_roles
 from components.records import Episode, Turn
 from envs.base import Environment, Message, Order, State, Status, Task
 

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components import records
-from components.env_execution.advance import advance
-from components.env_execution.frontier import Frontier, decode, encode, prompts, start
-from components.env_execution.metrics import candidate_metrics, episode_metrics
-from components.env_execution.rules import open_environment, training_rules, training_tasks
+from components.env_execution.boards import (
+    Board,
+    advance_boards,
+    board_prompts,
+    deal,
+    decode_boards,
+    encode_boards,
+    ended,
+)
+from components.env_execution.environments import open_environments, training_tasks
+from components.env_execution.metrics import candidate_metrics, environment_metrics, episode_metrics
+from components.env_execution.rules import training_rules
+from components.members import Member
 from components.records import Candidate, Episode, Scored, Turn
-from envs.base import Environment
 
 if TYPE_CHECKING:
     from components.step import StepContext
@@ -31,13 +39,11 @@ def open_turns(
     from components.step import run_step
 
     def compute(step: "StepContext") -> Mapping[str, float]:
-        env = open_environment(step.config)
-        tasks = training_tasks(env, step.config, load_state(inputs["state"]).next_task)
-        rules = training_rules(step.config, iteration)
-        frontier = start(env, tasks, rules)
-        turns = prompts(env, frontier, rules)
-        _write(env, frontier, turns, [], outputs)
-        return {"open_turns/num_tasks": float(len(tasks))}
+        members = open_environments(step.config)
+        tasks = training_tasks(members, step.config, load_state(inputs["state"]).next_task)
+        boards = deal(members, tasks, training_rules(step.config, iteration))
+        _write(boards, board_prompts(boards), [], outputs)
+        return {"open_turns/num_tasks": float(sum(map(len, tasks.values())))}
 
     return run_step("open_turns", config, run, iteration, inputs, outputs, compute)
 
@@ -54,40 +60,41 @@ def execute_turn(
     from components.step import run_step
 
     def compute(step: "StepContext") -> Mapping[str, float]:
-        env = open_environment(step.config)
-        rules = training_rules(step.config, iteration)
-        frontier = decode(env, Path(inputs["frontier"]).read_text(), inputs["frontier"])
+        members = open_environments(step.config)
+        rules, text = training_rules(step.config, iteration), Path(inputs["frontier"]).read_text()
+        boards = decode_boards(members, text, rules, inputs["frontier"])
         candidates = records.read_rows(inputs["candidates"], Candidate)
         begun = time.perf_counter()
-        advanced = advance(env, frontier, candidates, rules)
-        turns = prompts(env, advanced.frontier, rules)
+        made, boards = advance_boards(boards, candidates)
+        turns = board_prompts(boards)
         spent = time.perf_counter() - begun
-        scored = records.read_rows(inputs["scored"], Scored) + advanced.scored
-        episodes = advanced.frontier.ended
-        _write(env, advanced.frontier, turns, scored, outputs)
+        scored, episodes = records.read_rows(inputs["scored"], Scored) + made, ended(boards)
+        _write(boards, turns, scored, outputs)
         records.write(outputs["episodes"], Episode, episodes)
         metrics = {"rollout/environment_s": spent}
         if not turns:
-            metrics |= play_metrics(scored, episodes)
+            metrics |= play_metrics(members, scored, episodes)
         return metrics
 
     return run_step("execute_turn", config, run, iteration, inputs, outputs, compute)
 
 
-def play_metrics(scored: Sequence[Scored], episodes: Sequence[Episode]) -> dict[str, float]:
+def play_metrics(
+    members: Sequence[Member], scored: Sequence[Scored], episodes: Sequence[Episode]
+) -> dict[str, float]:
     """Metrics of an iteration's training episodes, the same in both placements."""
-    return candidate_metrics(scored, "rollout") | episode_metrics(episodes, "rollout/train")
+    metrics = candidate_metrics(scored, "rollout") | episode_metrics(episodes, "rollout/train")
+    return metrics | environment_metrics(members, scored, episodes, "rollout/train")
 
 
 def _write(
-    env: Environment,
-    frontier: Frontier,
+    boards: Sequence[Board],
     turns: Sequence[Turn],
     scored: Sequence[Scored],
     outputs: Mapping[str, str],
 ) -> None:
     target = Path(outputs["frontier"])
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(encode(env, frontier))
+    target.write_text(encode_boards(boards))
     records.write(outputs["turns"], Turn, turns)
     records.write(outputs["scored"], Scored, scored)

@@ -19,7 +19,9 @@ def candidate_metrics(scored: Sequence[Scored], prefix: str) -> dict[str, float]
         cut = sum(row.candidate.finish_reason == FinishReason.LENGTH for row in answers)
         name = f"{prefix}/{role}"
         metrics[f"{name}/num_candidates"] = float(len(rows))
-        metrics[f"{name}/num_tokens"] = float(sum(len(row.candidate.completion_ids) for row in rows))
+        metrics[f"{name}/num_tokens"] = float(
+            sum(len(row.candidate.completion_ids) for row in rows)
+        )
         metrics[f"{name}/errors"] = float(len(rows) - len(answers))
         metrics[f"{name}/unjudged"] = float(len(answers) - len(rewards))
         if rewards:
@@ -67,7 +69,9 @@ def environment_metrics(
     metrics: dict[str, float] = {}
     for member in members if len(members) > 1 else ():
         name = f"{prefix}/{member.name}"
-        metrics |= episode_metrics([it for it in episodes if it.env == member.name], name, confidence)
+        metrics |= episode_metrics(
+            [it for it in episodes if it.env == member.name], name, confidence
+        )
         rows = [row for row in scored if row.candidate.turn.env == member.name]
         rewards = role_rewards(rows)
         metrics |= {f"{name}/{role}/reward/mean": mean for role, mean in rewards.items()}

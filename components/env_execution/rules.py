@@ -1,19 +1,18 @@
-"""What the turn loop needs of the configuration, and the environment it is played in.
+"""What the turn loop needs of the configuration, apart from the environments it is played in.
 
 Training and evaluation differ only in their rules: evaluation is K = 1, greedy, on fixed tasks.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from components.config import ExperimentConfig
 from components.engine import Sampling
-from components.env_execution.workers import in_workers
-from components.errors import ConfigError, RolewiseError
+from components.errors import RolewiseError
+from components.members import Member
 from components.records import Turn
-from envs.base import Environment, HasLexicon, Order, Split, StepsMany, Task
-from envs.registry import Recipe
+from envs.base import Environment, Order
 
 EVALUATION_SEED = 0
 """Stream of all held-out tasks: the same for every run and seed, so that any two teams pair up."""
@@ -87,62 +86,10 @@ def evaluation_sampling(config: ExperimentConfig) -> Sampling:
     )
 
 
-def open_environment(config: ExperimentConfig) -> Environment:
-    """The configured environment. ConfigError if the team's roles are not exactly its roles."""
-    return _make("env", config.env.name, config.env.options, config)
-
-
-def open_benchmark(config: ExperimentConfig, name: str) -> Environment:
-    """The environment of `evaluation.benchmarks.<name>`. ConfigError as in `open_environment`."""
-    chosen = config.evaluation.benchmarks[name]
-    own = chosen.env is None or chosen.env == config.env.name
-    options = {**config.env.options, **chosen.options} if own else chosen.options
-    return _make(f"evaluation.benchmarks.{name}", chosen.env or config.env.name, options, config)
-
-
-def _make(
-    field: str, name: str, options: Mapping[str, Any], config: ExperimentConfig
-) -> Environment:
-    recipe = Recipe(name, dict(options), config.env.reward)
-    try:
-        env = recipe.make()
-        check_roles(env, config.roles)
-    except ValueError as error:
-        raise ConfigError(f"{field}: {error}") from error
-    workers = config.rollout.env_workers
-    if workers == 1 or isinstance(env, StepsMany):
-        return env
-    return in_workers(env, recipe, workers)
-
-
-def check_roles(env: Environment, roles: Mapping[str, str]) -> None:
-    """ConfigError naming roles that the environment lacks, or that nobody plays."""
-    unknown = [role for role in roles if role not in env.roles]
-    missing = [role for role in env.roles if role not in roles]
-    if unknown or missing:
-        raise ConfigError(
-            f"roles: unknown {unknown}, missing {missing}; "
-            f"environment {env.name!r} has exactly {list(env.roles)}"
-        )
-
-
-def check_playable(config: ExperimentConfig) -> None:
-    """What would stop the run later: a split without tasks, words that no tokenizer can know.
-
-    RolewiseError; ConfigError where the configuration contradicts itself.
-    """
-    env = open_environment(config)
-    splits = [Split.VALIDATION, *([Split.TEST] if config.evaluation.test else [])]
-    _draw(env, Split.TRAIN, config.seed, 0, 1)
-    for split in splits:
-        evaluation_tasks(env, split, 1)
-    for name, policy in config.policies.items():
-        if policy.init is not None and not isinstance(env, HasLexicon):
-            raise ConfigError(
-                f"policies.{name}.base is init://, whose tokenizer is made of the environment's "
-                f"words; {env.name!r} with these options has no closed set of words: expected "
-                "`prompt_style: compact` where there is one, or a pretrained base"
-            )
+def rules_in(rules: Rules, member: Member) -> Rules:
+    """The rules in one of several environments: its own roles and its own number of turns."""
+    roles = {role: rules.roles[role] for role in member.env.roles}
+    return replace(rules, roles=roles, num_turns=member.num_turns)
 
 
 def check_branching(env: Environment, rules: Rules) -> None:
@@ -154,35 +101,8 @@ def check_branching(env: Environment, rules: Rules) -> None:
         )
 
 
-def training_tasks(env: Environment, config: ExperimentConfig, next_task: int) -> Sequence[Task]:
-    """The next tasks of the run's own training stream, from the state's cursor."""
-    return _draw(env, Split.TRAIN, config.seed, next_task, config.rollout.num_tasks)
-
-
-def evaluation_tasks(env: Environment, split: Split, count: int) -> Sequence[Task]:
-    """The first `count` held-out tasks of a split, or all where it has fewer.
-
-    The stream is EVALUATION_SEED whatever the run's seed: teams of all runs and iterations are
-    judged on the same tasks and can be compared task by task.
-    """
-    return _draw(env, split, EVALUATION_SEED, 0, count)
-
-
 def candidate_indices(turn: Turn, rules: Rules) -> tuple[int, ...]:
     """Which candidates answer this row: all K, or in parallel sampling the replica's own."""
     if rules.sampling == "parallel":
         return (int(turn.episode_id.rpartition("#")[2]),)
     return tuple(range(rules.num_candidates))
-
-
-def _draw(env: Environment, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
-    try:
-        tasks = env.tasks(split, seed, start, count)
-    except ValueError as error:
-        raise RolewiseError(f"environment {env.name!r}: {error}") from error
-    if not tasks:
-        raise RolewiseError(
-            f"environment {env.name!r}: split {split!s} (seed {seed}) has no tasks from {start} "
-            f"on, expected {count}"
-        )
-    return tasks

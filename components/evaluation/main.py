@@ -5,30 +5,42 @@ candidate alone: it is reported and never chooses a model.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from components import records
 from components.engine import Engine
-from components.env_execution.rules import (
-    evaluation_rules,
-    evaluation_sampling,
-    evaluation_tasks,
+from components.env_execution.boards import deal
+from components.env_execution.environments import (
+    held_out_tasks,
     open_benchmark,
-    open_environment,
+    open_environments,
 )
-from components.evaluation.report import benchmark_report, full_report
+from components.env_execution.rules import evaluation_rules, evaluation_sampling
+from components.evaluation.report import benchmark_reports, full_report
 from components.evaluation.teams import Contest, contest, join
+from components.members import Member
 from components.policies import Team
 from components.records import Episode
 from components.rollout.main import benchmark_metrics, engine_for
-from components.rollout.play import Played, play
-from envs.base import Environment, Split
+from components.rollout.play import Played, play_boards
+from envs.base import Split
 
 if TYPE_CHECKING:
     from components.config import ExperimentConfig
     from components.step import StepContext
+
+
+GAINS = {"gain": "estimate", "gain_low": "low", "gain_high": "high"}
+"""Metric -> its place in a difference."""
+
+
+class Benchmark(NamedTuple):
+    """What one team played, and in which environments."""
+
+    members: Sequence[Member]
+    played: Played
 
 
 def evaluate(
@@ -47,11 +59,11 @@ def evaluate(
         meeting = contest(parsed, load_state(inputs["state"]), _champion(parsed))
 
     def compute(step: "StepContext") -> Mapping[str, float]:
-        env = open_environment(step.config)
+        members = open_environments(step.config)
         team, routes = join(meeting.teams)
         with engine_for(step, team) as engine:
-            played = play_benchmarks(step, engine, env, routes)
-        return _write(step, env, meeting, played, outputs)
+            played = play_benchmarks(step, engine, members, routes)
+        return _write(step, members, meeting, played, outputs)
 
     extra = {role: meeting.reference.of(role).tag for role in sorted(meeting.reference.roles)}
     return run_step("evaluate", config, run, iteration, inputs, outputs, compute, extra=extra)
@@ -60,56 +72,54 @@ def evaluate(
 def play_benchmarks(
     step: "StepContext",
     engine: Engine,
-    env: Environment,
+    members: Sequence[Member],
     routes: Mapping[str, Mapping[str, str]],
-) -> dict[str, Played]:
+) -> dict[str, Benchmark]:
     """Benchmark -> what was played: `validation`, `validation/<other team>`, `test`, and those
     that the configuration names."""
-    settings, sampling = step.config.evaluation, evaluation_sampling(step.config)
-    tasks = evaluation_tasks(env, Split.VALIDATION, settings.num_tasks)
-    played = {}
-    for name, roles in routes.items():
-        benchmark = "validation" if name == "candidate" else f"validation/{name}"
-        rules = evaluation_rules(step.config, roles)
-        played[benchmark] = play(engine, env, tasks, rules, sampling, benchmark, "evaluate")
-    if settings.test:
-        tasks = evaluation_tasks(env, Split.TEST, settings.num_tasks)
-        rules = evaluation_rules(step.config, routes["candidate"])
-        played["test"] = play(engine, env, tasks, rules, sampling, "test", "evaluate")
-    for name, chosen in settings.benchmarks.items():
-        other = open_benchmark(step.config, name)
-        tasks = evaluation_tasks(other, Split(chosen.split), chosen.num_tasks)
-        rules = evaluation_rules(step.config, routes["candidate"])
-        played[name] = play(engine, other, tasks, rules, sampling, name, "evaluate")
-    return played
+
+    def played(name: str, where: Sequence[Member], split: Split, team: str) -> Benchmark:
+        rules = evaluation_rules(step.config, routes[team])
+        boards = deal(where, held_out_tasks(where, split), rules, name)
+        sampling = evaluation_sampling(step.config)
+        return Benchmark(where, play_boards(engine, boards, sampling, "evaluate"))
+
+    found = {}
+    for team in routes:
+        name = "validation" if team == "candidate" else f"validation/{team}"
+        found[name] = played(name, members, Split.VALIDATION, team)
+    if step.config.evaluation.test:
+        found["test"] = played("test", members, Split.TEST, "candidate")
+    for name, chosen in step.config.evaluation.benchmarks.items():
+        other = [open_benchmark(step.config, name)]
+        found[name] = played(name, other, Split(chosen.split), "candidate")
+    return found
 
 
 def _write(
     step: "StepContext",
-    env: Environment,
+    members: Sequence[Member],
     meeting: Contest,
-    played: Mapping[str, Played],
+    played: Mapping[str, Benchmark],
     outputs: Mapping[str, str],
 ) -> Mapping[str, float]:
     confidence = step.config.evaluation.confidence
-    benchmarks = {
-        name: benchmark_report(item.episodes, item.scored, confidence)
-        for name, item in played.items()
-    }
-    report = full_report(meeting, env, benchmarks, confidence)
+    benchmarks: dict[str, Any] = {}
+    for name, (where, item) in played.items():
+        benchmarks |= benchmark_reports(name, where, item.episodes, item.scored, confidence)
+    report = full_report(meeting, members, benchmarks, confidence)
     report |= {"run": step.run, "iteration": step.iteration}
     Path(outputs["report"]).write_text(json.dumps(report, indent=1, sort_keys=True))
-    episodes = [episode for item in played.values() for episode in item.episodes]
+    episodes = [episode for item in played.values() for episode in item.played.episodes]
     records.write(outputs["evaluation"], Episode, episodes)
     metrics: dict[str, float] = {}
-    for name, item in played.items():
-        metrics |= benchmark_metrics(item, name, step)
-    gain = report["differences"]["reference"]
-    return metrics | {
-        "evaluation/validation/gain": gain["estimate"],
-        "evaluation/validation/gain_low": gain["low"],
-        "evaluation/validation/gain_high": gain["high"],
-    }
+    for name, (where, item) in played.items():
+        metrics |= benchmark_metrics(item, name, step, where)
+    for name, gain in report["differences"].items():
+        if name.split("/")[0] == "reference":
+            prefix = f"evaluation/validation{name.removeprefix('reference')}"
+            metrics |= {f"{prefix}/{word}": gain[key] for word, key in GAINS.items()}
+    return metrics
 
 
 def _champion(config: "ExperimentConfig") -> Team | None:

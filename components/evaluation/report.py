@@ -7,13 +7,24 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.env_execution.metrics import rewards_by_task, role_rewards
+from components.env_execution.metrics import (
+    rewards_by_task,
+    role_rewards,
+    weighted_success,
+    weighted_turns,
+)
 from components.errors import RolewiseError
 from components.evaluation.teams import Contest
-from components.intervals import paired_difference, wilson
+from components.intervals import (
+    PairedDifference,
+    paired_difference,
+    weighted_difference,
+    wilson,
+)
+from components.members import Member
 from components.policies import Team
 from components.records import Episode, Scored
-from envs.base import Environment, Status
+from envs.base import Status
 
 SCHEMA_VERSION = 1
 
@@ -37,9 +48,62 @@ def benchmark_report(
     }
 
 
+def benchmark_reports(
+    name: str,
+    members: Sequence[Member],
+    episodes: Sequence[Episode],
+    scored: Sequence[Scored],
+    confidence: float,
+) -> dict[str, dict[str, Any]]:
+    """`name` -> the report of all; of several environments also `<name>/<environment>` -> its own.
+
+    Success and turns over all are means by the environments' evaluation shares.
+    """
+    whole = benchmark_report(episodes, scored, confidence)
+    if len(members) == 1:
+        return {name: whole}
+    success, low, high = weighted_success(members, episodes, confidence)
+    whole |= {"success": success, "low": low, "high": high}
+    whole |= {"turns_mean": weighted_turns(members, episodes)}
+    parts = {
+        f"{name}/{member.name}": benchmark_report(
+            [item for item in episodes if item.env == member.name],
+            [row for row in scored if row.candidate.turn.env == member.name],
+            confidence,
+        )
+        for member in members
+    }
+    return {name: whole, **parts}
+
+
+def differences(
+    members: Sequence[Member], benchmarks: Mapping[str, Mapping[str, Any]], confidence: float
+) -> dict[str, dict[str, Any]]:
+    """`reference` and `swapped` -> the candidate's success minus theirs, task by task.
+
+    Of several environments it is the mean of their differences, by evaluation shares, and
+    `<team>/<environment>` has each.
+    """
+    found: dict[str, PairedDifference] = {}
+    for team in ("reference", "swapped"):
+        theirs = f"validation/{team}"
+        if theirs not in benchmarks:
+            continue
+        if len(members) == 1:
+            found[team] = difference(benchmarks["validation"], benchmarks[theirs], confidence)
+            continue
+        for name in (member.name for member in members):
+            pair = (benchmarks[f"validation/{name}"], benchmarks[f"{theirs}/{name}"])
+            found[f"{team}/{name}"] = difference(*pair, confidence)
+        found[team] = weighted_difference(
+            [(float(it.evaluation_share), found[f"{team}/{it.name}"]) for it in members]
+        )
+    return {name: paired._asdict() for name, paired in found.items()}
+
+
 def difference(
     first: Mapping[str, Any], second: Mapping[str, Any], confidence: float
-) -> dict[str, Any]:
+) -> PairedDifference:
     """First minus second, task by task. RolewiseError if they played different tasks."""
     ours, theirs = first["outcomes"], second["outcomes"]
     if set(ours) != set(theirs):
@@ -48,10 +112,9 @@ def difference(
             f"task {task!r} was played by one team only; "
             "expected both on the same tasks for a paired difference"
         )
-    paired = paired_difference(
+    return paired_difference(
         [ours[task] for task in ours], [theirs[task] for task in ours], confidence
     )
-    return paired._asdict()
 
 
 def team_report(team: Team) -> dict[str, Any]:
@@ -64,24 +127,23 @@ def team_report(team: Team) -> dict[str, Any]:
 
 def full_report(
     contest: Contest,
-    env: Environment,
+    members: Sequence[Member],
     benchmarks: Mapping[str, Mapping[str, Any]],
     confidence: float,
 ) -> dict[str, Any]:
-    """Everything the gate and the reader need; benchmarks as `benchmark_report` makes them."""
-    candidate = benchmarks["validation"]
-    differences = {
-        name: difference(candidate, benchmarks[f"validation/{name}"], confidence)
-        for name in ("reference", "swapped")
-        if f"validation/{name}" in benchmarks
-    }
+    """Everything the gate and the reader need; benchmarks as `benchmark_reports` makes them.
+
+    `strata` are the environments whose tasks are paired apart, where there are several.
+    """
+    several = {"strata": [member.name for member in members]} if len(members) > 1 else {}
     return {
         "schema_version": SCHEMA_VERSION,
-        "env": env.name,
-        "env_version": env.version,
+        "env": " + ".join(member.name for member in members),
+        "env_version": " + ".join(member.env.version for member in members),
         "confidence": confidence,
         "reference": contest.reference_name,
         "teams": {name: team_report(team) for name, team in contest.teams.items()},
         "benchmarks": dict(benchmarks),
-        "differences": differences,
+        "differences": differences(members, benchmarks, confidence),
+        **several,
     }

@@ -1,4 +1,5 @@
-"""Do the samples of each group belong together? One prompt, role, turn, policy, sampler.
+"""Do the samples of each group belong together? One environment, prompt, role, turn, policy,
+sampler.
 
 Failed generations are not compared: they move no baseline and train nothing.
 """
@@ -33,6 +34,7 @@ def inspect(
     """Compare every surviving sample with the first of its group, and every size with K."""
     facts = {
         "prompts": prompt_codes(table),
+        "environments": codes_of(table["env"]),
         "roles": codes_of(table["role"]),
         "turns": codes_of(table["turn"]),
         "policy versions": codes_of(table["policy_version"]),

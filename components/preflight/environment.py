@@ -1,17 +1,19 @@
-"""Whether the environment opens, has enough tasks, and writes prompts that fit."""
+"""Whether the environments open, have enough tasks, and write prompts that fit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.config import ExperimentConfig
-from components.env_execution.rules import (
+from components.env_execution.environments import (
     evaluation_tasks,
     open_benchmark,
-    open_environment,
+    open_environments,
     training_tasks,
 )
+from components.members import Member, training_shares
 from components.preflight.findings import Finding, ok, warn
-from envs.base import Environment, HasLexicon, Split
+from components.schedule import spans
+from envs.base import HasLexicon, Split, Task
 
 NUM_SHOWN = 16
 """Training tasks whose first prompts are looked at."""
@@ -27,36 +29,49 @@ class Language:
 
 
 def language_of(config: ExperimentConfig) -> Language:
-    """The first prompts of every role."""
-    env = open_environment(config)
-    states = [env.reset(task) for task in training_tasks(env, config, 0)[:NUM_SHOWN]]
-    prompts = [
-        message["content"]
-        for state in states
-        for role in env.roles
-        for message in env.observe(state, role)
-    ]
-    return Language(prompts, len(env.lexicon()) if isinstance(env, HasLexicon) else 0)
+    """The first prompts of every role, and the words of all environments."""
+    members, words = open_environments(config), set[str]()
+    tasks, prompts = training_tasks(members, config, 0), list[str]()
+    closed = all(isinstance(member.env, HasLexicon) for member in members)
+    for env in (member.env for member in members):
+        states = [env.reset(task) for task in tasks[env.name][:NUM_SHOWN]]
+        seen = [env.observe(state, role) for state in states for role in env.roles]
+        prompts += [message["content"] for messages in seen for message in messages]
+        words |= set(env.lexicon()) if closed and isinstance(env, HasLexicon) else set()
+    return Language(prompts, len(words))
 
 
 def check_environment(config: ExperimentConfig) -> Iterator[Finding]:
     """Roles, and the tasks of all splits and benchmarks, drawn as the run will draw them."""
-    env = open_environment(config)
-    roles = ", ".join(f"{role} = {config.roles[role]}" for role in env.roles)
-    yield ok("environment", f"{env.name} {env.version}, {env.order.value}: {roles}")
-    drawn = training_tasks(env, config, 0)
-    yield _counted("training tasks", len(drawn), config.rollout.num_tasks, "rollout.num_tasks")
-    splits = [Split.VALIDATION, *([Split.TEST] if config.evaluation.test else [])]
-    for split in splits:
-        yield _held_out(env, split.value, split, config.evaluation.num_tasks)
+    members = open_environments(config)
+    drawn = training_tasks(members, config, 0)
+    for member in members:
+        yield from _check_member(config, member, drawn, f" {member.name}" if config.envs else "")
     for name, chosen in config.evaluation.benchmarks.items():
         bench = open_benchmark(config, name)
-        yield _held_out(bench, f"benchmark {name}", Split(chosen.split), chosen.num_tasks)
+        yield _held_out(bench, f"benchmark {name}", Split(chosen.split))
 
 
-def _held_out(env: Environment, subject: str, split: Split, count: int) -> Finding:
-    found = len(evaluation_tasks(env, split, count))
-    return _counted(f"{subject} tasks", found, count, "num_tasks")
+def _check_member(
+    config: ExperimentConfig, member: Member, drawn: Mapping[str, Sequence[Task]], label: str
+) -> Iterator[Finding]:
+    """One environment; `label` tells it from others."""
+    env = member.env
+    roles = ", ".join(f"{role} = {config.roles[role]}" for role in env.roles)
+    share = f", {float(member.share):.1%} of the tasks" if label else ""
+    kind = (config.environments[env.name].name or env.name) if label else env.name
+    text = f"{kind} {env.version}, {env.order.value}: {roles}{share}"
+    yield ok(f"environment{label}", text)
+    wanted = len(spans(training_shares(config), 0, config.rollout.num_tasks)[env.name])
+    yield _counted(f"training tasks{label}", len(drawn[env.name]), wanted, "rollout.num_tasks")
+    for split in [Split.VALIDATION, *([Split.TEST] if config.evaluation.test else [])]:
+        yield _held_out(member, split.value, split, label)
+
+
+def _held_out(member: Member, subject: str, split: Split, label: str = "") -> Finding:
+    count = member.num_evaluation_tasks
+    found = len(evaluation_tasks(member.env, split, count))
+    return _counted(f"{subject} tasks{label}", found, count, "num_tasks")
 
 
 def _counted(subject: str, found: int, wanted: int, field: str) -> Finding:

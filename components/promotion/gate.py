@@ -6,12 +6,14 @@ question. The interval is computed here, from the outcomes by task.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from components.config import ExperimentConfig
 from components.errors import RecordError
-from components.intervals import PairedDifference, paired_difference
+from components.intervals import PairedDifference, paired_difference, weighted_difference
+from components.members import evaluation_shares
 from components.policies import Team
 
 CONFIDENCE = 0.95
@@ -30,6 +32,8 @@ class Evidence:
     solved: dict[str, bool]
     """Validation task -> whether the team solved it."""
     reference_solved: dict[str, bool]
+    strata: dict[str, set[str]] = field(default_factory=dict)
+    """Environment -> its validation tasks, where there are several."""
 
 
 @dataclass(frozen=True)
@@ -70,25 +74,52 @@ def read_evidence(report: Mapping[str, Any]) -> Evidence:
             }
             for name in ("validation", "validation/reference")
         }
+        strata = {
+            name: set(report["benchmarks"][f"validation/{name}"]["outcomes"])
+            for name in report.get("strata", [])
+        }
         kind = str(report["reference"])
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordError(f"evaluation report: bad field {error}; got {sorted(report)}") from error
     return Evidence(
         teams["candidate"], teams["reference"], kind, solved["validation"],
-        solved["validation/reference"],
+        solved["validation/reference"], strata,
     )  # fmt: skip
 
 
-def paired(evidence: Evidence) -> PairedDifference:
-    """The paired difference at 95 %. RecordError unless both teams played the same tasks."""
+def paired(evidence: Evidence, shares: Mapping[str, Fraction]) -> PairedDifference:
+    """The paired difference at 95 %. RecordError unless both teams played the same tasks.
+
+    Of several environments the mean of their differences by `shares`.
+    """
     ours, theirs = evidence.solved, evidence.reference_solved
     if set(ours) != set(theirs) or not ours:
         raise RecordError(
             f"evaluation report: {len(ours)} and {len(theirs)} validation tasks, of which "
             f"{len(set(ours) & set(theirs))} are common; expected the same tasks, at least one"
         )
-    tasks = sorted(ours)
-    return paired_difference([ours[t] for t in tasks], [theirs[t] for t in tasks], CONFIDENCE)
+    parts = by_environment(evidence)
+    if not evidence.strata:
+        return parts[""]
+    if set(parts) != set(shares) or sum(part.num_tasks for part in parts.values()) != len(ours):
+        raise RecordError(
+            f"evaluation report: tasks of environments {sorted(parts)}, expected each once of "
+            f"{sorted(shares)}"
+        )
+    return weighted_difference([(float(share), parts[name]) for name, share in shares.items()])
+
+
+def by_environment(evidence: Evidence) -> dict[str, PairedDifference]:
+    """Environment -> paired difference on its tasks; of one environment under the empty name."""
+    strata = evidence.strata or {"": set(evidence.solved)}
+    return {
+        name: paired_difference(
+            [evidence.solved[task] for task in sorted(tasks)],
+            [evidence.reference_solved[task] for task in sorted(tasks)],
+            CONFIDENCE,
+        )
+        for name, tasks in strata.items()
+    }
 
 
 def tags_of(team: Team) -> dict[str, str]:
@@ -107,13 +138,15 @@ def decide(
 
     Every objection becomes a sentence; without any, the team passes.
     """
-    gain, need = paired(evidence), config.promotion.min_gain
+    shares = evaluation_shares(config) if len(config.envs) > 1 else {}
+    gain, need = paired(evidence, shares), config.promotion.min_gain
+    parts = by_environment(evidence) if evidence.strata else {}
     objections = [
         *_objections_to_training(config),
         *_objections_to_report(evidence, team, reference, kind),
-        *([] if gain.low > need else [_sentence(gain, need, kind, "not above")]),
+        *([] if gain.low > need else [_sentence(gain, need, kind, "not above", parts)]),
     ]
-    reasons = objections or [_sentence(gain, need, kind, "above")]
+    reasons = objections or [_sentence(gain, need, kind, "above", parts)]
     return Verdict(
         not objections, reasons, gain.estimate, gain.low, gain.high, CONFIDENCE, gain.num_tasks,
         gain.wins, gain.losses,
@@ -154,10 +187,19 @@ def _mismatch(what: str, found: Mapping[str, str], expected: Mapping[str, str]) 
     ]
 
 
-def _sentence(gain: PairedDifference, need: float, kind: str, place: str) -> str:
+def _sentence(
+    gain: PairedDifference,
+    need: float,
+    kind: str,
+    place: str,
+    parts: Mapping[str, PairedDifference],
+) -> str:
+    """`parts`: of each environment, where there are several."""
+    each = ", ".join(f"{name} {100 * part.estimate:+.1f}" for name, part in parts.items())
     interval = f"{100 * CONFIDENCE:g} % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
     return (
         f"success changes by {100 * gain.estimate:+.1f} points against the {kind} team on "
-        f"{gain.num_tasks} validation tasks ({gain.wins} won, {gain.losses} lost); the lower bound "
+        f"{gain.num_tasks} validation tasks ({gain.wins} won, {gain.losses} lost"
+        f"{f'; {each}, weighted' if each else ''}); the lower bound "
         f"of the {interval} is {place} {100 * need:g}"
     )

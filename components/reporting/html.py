@@ -76,7 +76,7 @@ def _head(summary: RunSummary) -> str:
     rollout = config.rollout
     roles = ", ".join(f"{role} → {policy}" for role, policy in config.roles.items())
     facts = (
-        f"{config.env.name}, {roles}. {rollout.num_tasks} tasks, {rollout.num_candidates} "
+        f"{config.env_names}, {roles}. {rollout.num_tasks} tasks, {rollout.num_candidates} "
         f"candidates, at most {rollout.num_turns} turns; {rollout.sampling} sampling, "
         f"seed {config.seed}."
     )

@@ -3,28 +3,33 @@
 An engine is opened once per step, and only if there is something to answer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from components import records
+from components.answers import keep_answers
 from components.engine import Engine
+from components.env_execution.boards import deal
+from components.env_execution.environments import (
+    held_out_tasks,
+    open_environments,
+    training_tasks,
+)
 from components.env_execution.main import play_metrics
-from components.env_execution.metrics import episode_metrics, role_rewards
+from components.env_execution.metrics import environment_metrics, role_rewards, weighted_metrics
 from components.env_execution.rules import (
     evaluation_rules,
     evaluation_sampling,
-    evaluation_tasks,
-    open_environment,
     training_rules,
     training_sampling,
-    training_tasks,
 )
+from components.members import Member
 from components.policies import Team
 from components.process import without_collector
 from components.records import Candidate, Episode, Scored, Turn
-from components.rollout.play import Played, answer, play
-from envs.base import Environment, Split
+from components.rollout.play import Played, answer, play_boards
+from envs.base import Split
 
 if TYPE_CHECKING:
     from components.step import StepContext
@@ -42,20 +47,21 @@ def rollout(
     from components.step import run_step
 
     def compute(step: "StepContext") -> Mapping[str, float]:
-        env = open_environment(step.config)
+        members = open_environments(step.config)
         state = load_state(inputs["state"])
-        tasks = training_tasks(env, step.config, state.next_task)
-        rules, sampling = training_rules(step.config, iteration), training_sampling(step.config)
+        tasks = training_tasks(members, step.config, state.next_task)
+        boards = deal(members, tasks, training_rules(step.config, iteration))
         with engine_for(step, state.team(step.config)) as engine:
-            evaluation = _evaluation(step, engine, env) if is_due(step) else None
-            played = play(engine, env, tasks, rules, sampling)
+            evaluation = _evaluation(step, engine, members) if is_due(step) else None
+            played = play_boards(engine, boards, training_sampling(step.config))
             load_s = engine.stats()["load_s"]
         records.write(outputs["scored"], Scored, played.scored)
         records.write(outputs["episodes"], Episode, played.episodes)
         records.write(outputs["evaluation"], Episode, evaluation.episodes if evaluation else [])
         timings = {f"rollout/{name}": value for name, value in played.timings.items()}
-        metrics = play_metrics(played.scored, played.episodes) | timings
-        metrics |= benchmark_metrics(evaluation, "validation", step) if evaluation else {}
+        metrics = play_metrics(members, played.scored, played.episodes) | timings
+        if evaluation:
+            metrics |= benchmark_metrics(evaluation, "validation", step, members)
         return metrics | {"rollout/load_s": load_s}
 
     return run_step("rollout", config, run, iteration, inputs, outputs, compute)
@@ -103,14 +109,14 @@ def evaluate_team(
     from components.step import run_step
 
     def compute(step: "StepContext") -> Mapping[str, float]:
-        env = open_environment(step.config)
+        members = open_environments(step.config)
         if not is_due(step):
             records.write(outputs["evaluation"], Episode, [])
             return {}
         with engine_for(step, load_state(inputs["state"]).team(step.config)) as engine:
-            evaluation = _evaluation(step, engine, env)
+            evaluation = _evaluation(step, engine, members)
         records.write(outputs["evaluation"], Episode, evaluation.episodes)
-        return benchmark_metrics(evaluation, "validation", step)
+        return benchmark_metrics(evaluation, "validation", step, members)
 
     return run_step("evaluate_team", config, run, iteration, inputs, outputs, compute)
 
@@ -120,14 +126,20 @@ def is_due(step: "StepContext") -> bool:
     return (step.iteration - 1) % step.config.evaluation.every == 0
 
 
-def benchmark_metrics(played: Played, benchmark: str, step: "StepContext") -> dict[str, float]:
-    """`evaluation/<benchmark>/...`: success, turns, tokens, seconds, every role's mean reward."""
-    prefix = f"evaluation/{benchmark}"
+def benchmark_metrics(
+    played: Played, benchmark: str, step: "StepContext", members: Sequence[Member]
+) -> dict[str, float]:
+    """`evaluation/<benchmark>/...`: success, turns, tokens, seconds, every role's mean reward.
+
+    Of several environments also `evaluation/<benchmark>/<environment>/...`.
+    """
+    prefix, confidence = f"evaluation/{benchmark}", step.config.evaluation.confidence
     rewards = {
         f"{prefix}/{role}/reward/mean": mean for role, mean in role_rewards(played.scored).items()
     }
     timings = {f"{prefix}/{name}": value for name, value in played.timings.items()}
-    outcome = episode_metrics(played.episodes, prefix, step.config.evaluation.confidence)
+    outcome = weighted_metrics(members, played.episodes, prefix, confidence)
+    outcome |= environment_metrics(members, played.scored, played.episodes, prefix, confidence)
     return outcome | rewards | timings
 
 
@@ -144,9 +156,10 @@ def engine_for(step: "StepContext", team: Team) -> Iterator[Engine]:
         engine.close()
 
 
-def _evaluation(step: "StepContext", engine: Engine, env: Environment) -> Played:
+def _evaluation(step: "StepContext", engine: Engine, members: Sequence[Member]) -> Played:
     """The loaded team on validation, greedily."""
-    config = step.config
-    tasks = evaluation_tasks(env, Split.VALIDATION, config.evaluation.num_tasks)
-    rules = evaluation_rules(config, config.roles)
-    return play(engine, env, tasks, rules, evaluation_sampling(config), "validation", "evaluation")
+    rules = evaluation_rules(step.config, step.config.roles)
+    boards = deal(members, held_out_tasks(members, Split.VALIDATION), rules, "validation")
+    played = play_boards(engine, boards, evaluation_sampling(step.config), "evaluation")
+    keep_answers(step, "validation", played.scored)
+    return played

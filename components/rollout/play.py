@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from components.engine import Completion, Engine, Request, Sampling
-from components.env_execution.advance import advance
-from components.env_execution.frontier import Frontier, num_phases, prompts, start
+from components.env_execution.boards import Board, advance_boards, board_prompts, ended
+from components.env_execution.frontier import num_phases, start
 from components.env_execution.rules import Rules, candidate_indices
 from components.env_execution.selection import place
 from components.errors import RolewiseError
@@ -54,25 +54,33 @@ def play(
     benchmark: str = "train",
     step: str = "rollout",
 ) -> Played:
-    """Play every task to its end. `benchmark` names the episodes, `step` the progress lines."""
+    """Play every task of one environment to its end. `benchmark` names the episodes."""
+    board = Board(env, rules, start(env, tasks, rules, benchmark))
+    return play_boards(engine, [board], sampling, step)
+
+
+def play_boards(
+    engine: Engine, boards: Sequence[Board], sampling: Sampling, step: str = "rollout"
+) -> Played:
+    """Play the episodes of all boards to their end, in one batch per phase.
+
+    Everything but roles and turns is the same in the rules of all. `step` names the progress lines.
+    """
     begun = time.perf_counter()
-    frontier = start(env, tasks, rules, benchmark)
-    scored: list[Scored] = []
-    telling = _Telling(env, rules, step, len(frontier.nodes))
+    rules, scored = boards[0].rules, list[Scored]()
+    telling = _Telling(boards, step)
     num_tokens, generate_s = 0, 0.0
-    while frontier.nodes:
-        turns = prompts(env, frontier, rules)
+    while turns := board_prompts(boards):
         asked = time.perf_counter()
         candidates = answer(engine, turns, rules, sampling)
         generate_s += time.perf_counter() - asked
         num_tokens += sum(len(item.completion_ids) for item in candidates)
-        telling.begin(frontier, num_tokens / max(generate_s, 1e-9))
-        advanced = advance(env, frontier, candidates, rules, telling.judged)
-        scored += advanced.scored
-        frontier = advanced.frontier
-        telling.turns(frontier)
+        telling.begin(num_tokens / max(generate_s, 1e-9))
+        made, boards = advance_boards(boards, candidates, telling.judged)
+        scored += made
+        telling.turns(boards)
     environment_s = time.perf_counter() - begun - generate_s
-    return Played(scored, list(frontier.ended), generate_s, environment_s, num_tokens)
+    return Played(scored, ended(boards), generate_s, environment_s, num_tokens)
 
 
 def answer(
@@ -144,34 +152,37 @@ def _candidate(turn: Turn, index: int, completion: Completion, sampling: Samplin
     )
 
 
-@dataclass
 class _Telling:
     """Progress of one play, in role turns; those that an early end made unnecessary are done."""
 
-    env: Environment
-    rules: Rules
-    step: str
-    num_episodes: int
-    _before: Frontier | None = None
-    """What is being judged, and since when."""
-    _since: float = 0.0
-    _rate: float = 0.0
+    def __init__(self, boards: Sequence[Board], step: str) -> None:
+        self._step, self._before = step, boards
+        self._total = sum(
+            _left(board.rules.num_turns * num_phases(board.env), board) for board in boards
+        )
+        self._since, self._rate = 0.0, 0
 
-    def begin(self, before: Frontier, tokens_per_s: float) -> None:
-        """The answers to this frontier are there and will be judged."""
-        self._before, self._rate, self._since = before, tokens_per_s, time.perf_counter()
+    def begin(self, tokens_per_s: float) -> None:
+        """The answers to the boards' prompts are there and will be judged."""
+        self._rate, self._since = round(tokens_per_s), time.perf_counter()
 
     def judged(self, done: int, total: int) -> None:
         """Part of them is judged; said only where that takes its time (programs, proofs)."""
-        if self._before and time.perf_counter() - self._since > JUDGING_IS_SLOW_S:
+        if time.perf_counter() - self._since > JUDGING_IS_SLOW_S:
             self.turns(self._before, judged=f"{done}/{total}")
 
-    def turns(self, frontier: Frontier, **rates: str) -> None:
+    def turns(self, boards: Sequence[Board], **rates: str) -> None:
         """How many role turns are over."""
-        phases = num_phases(self.env)
-        roles = len(self.env.roles) // phases
-        left = (self.rules.num_turns - frontier.turn) * phases - frontier.phase
-        live = sum(node.spine for node in frontier.nodes)
-        total = self.num_episodes * self.rules.num_turns * phases * roles
-        done, rate = total - live * left * roles, round(self._rate)
-        progress(self.step, done, total, "turns", tokens_per_s=rate, **rates)
+        self._before, left = boards, 0
+        for board in boards:
+            frontier, phases = board.frontier, num_phases(board.env)
+            to_play = (board.rules.num_turns - frontier.turn) * phases - frontier.phase
+            left += _left(to_play, board)
+        done = self._total - left
+        progress(self._step, done, self._total, "turns", tokens_per_s=self._rate, **rates)
+
+
+def _left(phases: int, board: Board) -> int:
+    """Role turns in so many phases, if all live episodes go on."""
+    live = sum(node.spine for node in board.frontier.nodes)
+    return live * phases * (len(board.env.roles) // num_phases(board.env))

@@ -51,9 +51,10 @@ def legal(key: str) -> str:
 
 
 def streams(config: ExperimentConfig) -> list[Stream]:
-    """The task streams of the three splits."""
+    """The task streams of the three splits, of every environment."""
     return [
-        _stream(config, split, context)
+        _stream(config, name, split, context)
+        for name in config.environments
         for split, context in (
             ("train", "training"), ("validation", "validation"), ("test", "test"),
         )
@@ -71,12 +72,12 @@ def run_tags(config: ExperimentConfig, run: str) -> dict[str, str]:
     tags = {
         "rolewise.run": run,
         "rolewise.team": config.team_name,
-        "rolewise.env": config.env.name,
+        "rolewise.env": config.env_names,
         "rolewise.config_digest": config.digest(),
         "rolewise.group_key": ",".join(config.grouping.key),
         "rolewise.grouping": "impure" if config.grouping.allow_impure else "pure",
     }
-    tags |= {f"rolewise.dataset.{item.context}": item.digest for item in streams(config)}
+    tags |= _dataset_tags(config)
     for name, variable in (("image", "ROLEWISE_IMAGE"), ("images", "ROLEWISE_IMAGES")):
         if value := os.environ.get(variable):
             tags[f"rolewise.{name}"] = value
@@ -86,6 +87,17 @@ def run_tags(config: ExperimentConfig, run: str) -> dict[str, str]:
     return tags | (
         {"mlflow.source.git.commit": commit, "rolewise.git_commit": commit} if commit else {}
     )
+
+
+def _dataset_tags(config: ExperimentConfig) -> dict[str, str]:
+    """`rolewise.dataset.<context>`; of several environments each with `.<environment>`."""
+    found = streams(config)
+    several = len(found) > 3
+    names = [f".{item.name.rpartition('/')[0]}" if several else "" for item in found]
+    return {
+        f"rolewise.dataset.{item.context}{name}": item.digest
+        for item, name in zip(found, names, strict=True)
+    }
 
 
 def git_commit() -> str | None:
@@ -108,7 +120,7 @@ def training_note(config: ExperimentConfig, run: str) -> str:
     )
     rollout = config.rollout
     return (
-        f"**{config.name}**: team `{config.team_name}` on `{config.env.name}`, AT-GRPO with "
+        f"**{config.name}**: team `{config.team_name}` on `{config.env_names}`, AT-GRPO with "
         f"K = {rollout.num_candidates} answers a turn, {rollout.num_tasks} tasks an iteration, "
         f"at most {rollout.num_turns} turns.\n\n"
         f"| role | policy | base | weights |\n|---|---|---|---|\n{team}\n\n"
@@ -132,12 +144,13 @@ def _kind(config: ExperimentConfig, policy: str) -> str:
     return f"LoRA r={settings.lora.r}" if settings.lora else "full"
 
 
-def _stream(config: ExperimentConfig, split: str, context: str) -> Stream:
+def _stream(config: ExperimentConfig, name: str, split: str, context: str) -> Stream:
+    member = config.environments[name]
     source = {
-        "env": config.env.name, "options": config.env.options, "split": split, "seed": config.seed,
+        "env": member.name or name, "options": member.options, "split": split, "seed": config.seed,
     }  # fmt: skip
     text = json.dumps(source, sort_keys=True)
-    return Stream(f"{config.env.name}/{split}", digest(source)[:32], context, text)
+    return Stream(f"{name}/{split}", digest(source)[:32], context, text)
 
 
 def _flatten(prefix: str, value: Any) -> list[tuple[str, Any]]:

@@ -32,7 +32,7 @@ def experiment_id(client: Any, config: ExperimentConfig) -> str:
         return str(found.experiment_id)
     where = artifact_location(tracking_uri(config.tracking), name)
     note = (
-        f"Teams of `{config.env.name}` trained with Rolewise: one run per training, "
+        f"Teams of `{config.env_names}` trained with Rolewise: one run per training, "
         "its iterations nested below."
     )
     tags = {"mlflow.note.content": note, "mlflow.experimentKind": "custom_model_development"}

@@ -7,7 +7,11 @@ import pytest
 import yaml
 
 from components.config import load_config
-from components.env_execution.rules import open_benchmark, open_environment, training_tasks
+from components.env_execution.environments import (
+    open_benchmark,
+    open_environments,
+    training_tasks,
+)
 from components.preflight.environment import language_of
 from components.preflight.findings import Level
 from components.preflight.policies import check_policies
@@ -66,10 +70,10 @@ def test_bases_are_pinned_as_the_page_says(name: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_environment_opens(name: str) -> None:
     config = preset(name)
-    env = open_environment(config)
-    assert len(training_tasks(env, config, 1)) == 128
+    members = open_environments(config)
+    assert sum(map(len, training_tasks(members, config, 1).values())) == 128
     for benchmark in config.evaluation.benchmarks:
-        assert open_benchmark(config, benchmark).roles == env.roles
+        assert open_benchmark(config, benchmark).env.roles == members[0].env.roles
     language = language_of(config)
     longest = max(len(prompt) for prompt in language.prompts)
     assert longest < config.rollout.max_prompt_tokens  # characters of the first turn, not tokens

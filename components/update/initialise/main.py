@@ -8,13 +8,13 @@ from pathlib import Path
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError, PolicyError
+from components.members import open_members
 from components.policies import FolderRef, PolicyRef
 from components.seeds import derive_seed
-from components.settings import EnvConfig, LoraConfig, PolicyConfig
+from components.settings import LoraConfig, PolicyConfig
 from components.step import StepContext, run_step
 from components.update.initialise.bases import check_language, discard, materialise
-from envs.base import Environment, HasLexicon, Split
-from envs.registry import make_environment
+from envs.base import HasLexicon, Split
 
 
 def initialise(
@@ -64,7 +64,7 @@ def _upload_base(context: StepContext, name: str, policy: PolicyConfig) -> tuple
     folder = materialise(
         name,
         policy,
-        lexicon=lambda: lexicon_of(config.env),
+        lexicon=lambda: lexicon_of(config),
         seed=derive_seed(config.seed, "init", owner),
         storage=config.storage,
         cache=context.cache,
@@ -100,30 +100,26 @@ def _upload_adapter(context: StepContext, name: str, base: Path, lora: LoraConfi
 
 
 def first_prompts(config: ExperimentConfig, policy: str) -> list[str]:
-    """What the policy's roles are shown at the start of the first training task."""
-    env = _environment(config.env)
+    """What the policy's roles are shown at the start of every environment's first training task."""
     roles = [role for role, played_by in config.roles.items() if played_by == policy]
     return [
         message["content"]
+        for env in (member.env for member in open_members(config))
         for task in env.tasks(Split.TRAIN, config.seed, 0, 1)
         for role in roles
+        if role in env.roles
         for message in env.observe(env.reset(task), role)
     ]
 
 
-def lexicon_of(env: EnvConfig) -> Sequence[str]:
-    """The words of the environment's language. ConfigError if it has no closed lexicon."""
-    environment = _environment(env)
-    if not isinstance(environment, HasLexicon):
-        raise ConfigError(
-            f"env.name is {env.name!r}: it has no lexicon, so base `init://` has no language; "
-            "expected a pretrained base (pkg://, hf://, file://, s3://)"
-        )
-    return environment.lexicon()
-
-
-def _environment(env: EnvConfig) -> Environment:
-    try:
-        return make_environment(env.name, env.options, env.reward)
-    except ValueError as error:
-        raise ConfigError(f"env: {error}") from error
+def lexicon_of(config: ExperimentConfig) -> Sequence[str]:
+    """The words of all environments' languages. ConfigError if one has no closed lexicon."""
+    words: list[str] = []
+    for env in (member.env for member in open_members(config)):
+        if not isinstance(env, HasLexicon):
+            raise ConfigError(
+                f"env.name is {env.name!r}: it has no lexicon, so base `init://` has no language; "
+                "expected a pretrained base (pkg://, hf://, file://, s3://)"
+            )
+        words += env.lexicon()
+    return list(dict.fromkeys(words))

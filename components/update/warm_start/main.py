@@ -10,14 +10,15 @@ from tempfile import TemporaryDirectory
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError
+from components.members import open_members, training_shares
 from components.policies import PolicyRef
+from components.schedule import spans
 from components.seeds import derive_seed
 from components.settings import UpdateConfig, WarmStartConfig
 from components.step import StepContext, run_step
 from components.update.job import Job
 from components.update.launch import import_libraries, run_jobs
 from components.update.warm_start.demonstrations import Demonstration, demonstrate
-from envs.registry import make_environment
 
 
 def warm_start(
@@ -95,10 +96,16 @@ def _jobs(
 def _demonstrations(
     config: ExperimentConfig, settings: WarmStartConfig
 ) -> dict[str, Sequence[Demonstration]]:
-    env = make_environment(config.env.name, config.env.options, config.env.reward)
+    """Policy -> what it is shown, environment after environment; training shuffles it."""
     seed = derive_seed("warm_start", config.seed)
-    num_turns = config.rollout.num_turns
-    return {**demonstrate(env, config.roles, seed, settings.num_tasks, num_turns)}
+    parts = spans(training_shares(config), 0, settings.num_tasks)
+    shown: dict[str, Sequence[Demonstration]] = {name: [] for name in config.policies}
+    for member in open_members(config):
+        roles = {role: config.roles[role] for role in member.env.roles}
+        count = len(parts[member.name])
+        found = demonstrate(member.env, roles, seed, count, member.num_turns)
+        shown |= {name: [*shown[name], *items] for name, items in found.items()}
+    return shown
 
 
 def _upload(context: StepContext, old: PolicyRef, job: Job) -> PolicyRef:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from components.env_execution import workers
-from components.env_execution.rules import open_environment
+from components.env_execution.environments import open_environments
 from components.env_execution.workers import InWorkers, in_workers, num_cores
 from components.errors import RolewiseError
 from envs.base import Attempt, Order, Split, StepsMany
@@ -103,7 +103,7 @@ def test_prints_of_an_environment_do_not_mix_with_answers() -> None:
 def test_the_configuration_decides(count: int | str, kind: Callable[..., Any]) -> None:
     roles = {"A": "tool", "B": "plan"}
     config = make_config(env={"name": TRACER}, roles=roles, rollout={"env_workers": count})
-    env = open_environment(config)
+    env = open_environments(config)[0].env
     assert type(env) is kind
     assert isinstance(env, StepsMany) == (kind is InWorkers)
     assert (env.name, env.roles) == ("tracer", ("A", "B"))

@@ -3,7 +3,11 @@
 import pytest
 
 from components.config import ExperimentConfig, parse_config
-from components.env_execution.rules import evaluation_tasks, open_benchmark, open_environment
+from components.env_execution.environments import (
+    evaluation_tasks,
+    open_benchmark,
+    open_environments,
+)
 from components.errors import ConfigError
 from envs.base import Split
 from envs.plan_path.grid import shortest_path
@@ -32,8 +36,8 @@ def apart(state: PlanPathState) -> int:
 
 
 def test_options_replace_the_experiments_key_by_key() -> None:
-    env = open_benchmark(configured(options={"min_distance": 4}), "far")
-    own = open_environment(configured())
+    env = open_benchmark(configured(options={"min_distance": 4}), "far").env
+    own = open_environments(configured())[0].env
     states = [env.reset(task) for task in evaluation_tasks(env, Split.TEST, 20)]
     distances = [apart(state) for state in states]
     assert min(distances) >= 4
