@@ -17,6 +17,7 @@ from components.storage import open_store
 from pipelines.api import Api, Run
 from pipelines.display import Display, duration
 from pipelines.driver import verdict
+from pipelines.faults import LOOK_S, WaitingPods, fault
 from pipelines.profile import Profile
 from pipelines.refusals import ApiError, ApiUnavailable
 from pipelines.runner import RUNS, RunStopped, StepFailed
@@ -45,6 +46,7 @@ class ClusterRunner:
     """Whether an interrupted wait ends the run on the cluster too."""
     poll_s: float = POLL_S
     slow_start_s: float = SLOW_START_S
+    look_s: float = LOOK_S
     patience_s: float = PATIENCE_S
     _packages: dict[str, Path] = field(default_factory=dict)
 
@@ -103,6 +105,7 @@ class ClusterRunner:
     def _wait(self, run: Run) -> Run:
         """Until the run has ended; its tasks are shown as they start."""
         seen: set[str] = set()
+        waiting = WaitingPods(self.api, run.id, self._say_of(run), self.look_s)
         began, run_id, stopped = time.monotonic(), run.id, False
         while True:
             run = self._patiently(lambda: self.api.get(run_id))
@@ -110,6 +113,7 @@ class ClusterRunner:
             self._show(run, seen)
             if run.ended:
                 return replace(run, stopped=stopped)
+            waiting.look()
             waited_s = time.monotonic() - began
             if not seen and waited_s > self.slow_start_s:
                 self.display.notice(
@@ -117,6 +121,10 @@ class ClusterRunner:
                     f"nodes, quota and images for the profile? {self.api.link(run_id)}"
                 )
             time.sleep(min(self.poll_s, 0.2 + 0.1 * waited_s))
+
+    def _say_of(self, run: Run) -> Callable[[str], None]:
+        link = self.api.link(run.id)
+        return lambda words: self.display.say(f"{run.name}: {words} ({link})")
 
     def _show(self, run: Run, seen: set[str]) -> None:
         """The tasks that started since the last look, without Kubeflow's own."""
@@ -135,7 +143,7 @@ class ClusterRunner:
                 "the same command submits it again"
             )
         if run.state != "SUCCEEDED":
-            raise StepFailed(f"error: {run.name}: {run.state}: {run.fault()} ({link})")
+            raise StepFailed(f"error: {run.name}: {run.state}: {fault(self.api, run)} ({link})")
         if not self._is_done(pipeline, iteration):
             raise StepFailed(
                 f"error: {run.name}: SUCCEEDED ({link}), but its result is not in "

@@ -2,7 +2,9 @@
 
 It checks what is posted as the real API server does (the spec against its schema, parameters by
 name and type) and executes the spec: by kfp's local runner in a child process, or by a function.
-Left out: recurring runs, archives, several users, and pods: nothing of the platform's part is done.
+As with the real one, runs and tasks carry no reason of a failure: it is in the workflow (a call of
+v1beta1) and in the pods' logs (v1alpha1). Left out: recurring runs, archives, several users, and
+pods: nothing of the platform's part is done, each step has one made-up pod.
 """
 
 import json
@@ -37,6 +39,11 @@ class Posted:
     spec: JSON
     stop: threading.Event = field(default_factory=threading.Event)
     """Set by a terminate call; the executor ends then."""
+    nodes: list[JSON] = field(default_factory=list)
+    """Of the workflow: a pod for each step that began."""
+    logs: dict[str, str] = field(default_factory=dict)
+    """Pod -> what it printed."""
+    fault: str = ""
 
     @property
     def pipeline(self) -> str:
@@ -54,6 +61,37 @@ class Posted:
         """A task runs from now on; the one before it succeeded."""
         self._end_task("SUCCEEDED")
         self.tasks.append({"display_name": task, "state": "RUNNING"})
+        self.nodes.append(
+            {
+                "id": f"{self.workflow_name}-{len(self.nodes)}", "type": "Pod", "phase": "Running",
+                "name": f"{self.workflow_name}.root.{task}.executor", "displayName": "executor",
+                "templateName": "system-container-impl", "startedAt": now(), "message": "",
+            }
+        )  # fmt: skip
+
+    def waits(self, task: str, message: str) -> None:
+        """As `starts`, but there is no pod yet, for the reason that Argo gives."""
+        self.starts(task)
+        self.nodes[-1] |= {"phase": "Pending", "message": message}
+
+    def prints(self, text: str) -> None:
+        """A line in the log of the task that runs."""
+        self.logs[self.pod] = f"{self.logs.get(self.pod, '')}{text}\n"
+
+    @property
+    def pod(self) -> str:
+        """Of the last task; Argo names it."""
+        number = self.nodes[-1]["id"].rpartition("-")[2] if self.nodes else "none"
+        return f"{self.workflow_name}-system-container-impl-{number}"
+
+    @property
+    def workflow_name(self) -> str:
+        return f"{self.pipeline}-{str(self.body['run_id'])[:5]}"
+
+    @property
+    def workflow(self) -> JSON:
+        nodes = {node["id"]: node for node in self.nodes}
+        return {"metadata": {"name": self.workflow_name}, "status": {"nodes": nodes}}
 
     def moves(self, state: str, error: str = "") -> None:
         self.body["state"] = state
@@ -61,8 +99,7 @@ class Posted:
         if state in ("SUCCEEDED", "FAILED", "CANCELED"):
             self.body["finished_at"] = now()
             self._end_task(state, error)
-        if error:
-            self.body["error"] = {"code": 2, "message": error}
+        self.fault = error
 
     @property
     def tasks(self) -> list[JSON]:
@@ -71,8 +108,11 @@ class Posted:
     def _end_task(self, state: str, error: str = "") -> None:
         if self.tasks and self.tasks[-1]["state"] == "RUNNING":
             self.tasks[-1]["state"] = state
-            if error:
-                self.tasks[-1]["error"] = {"code": 2, "message": error}
+            if error and re.match(r"\w+ \(run ", error):
+                self.prints(f"error: {error}")
+                error = "main: Error (exit code 1)"
+            phase = "Succeeded" if state == "SUCCEEDED" else "Failed"
+            self.nodes[-1] |= {"phase": phase, "message": error, "finishedAt": now()}
 
 
 Execute = Callable[[Posted], str | None]
@@ -90,6 +130,8 @@ class KfpApi:
     """Whether every call is answered by 503."""
     lose_next: bool = False
     """Whether the next created run's answer is lost on its way."""
+    tells: bool = True
+    """Whether the old calls that tell of workflows and logs are answered."""
     stopped_state: str = "CANCELED"
     """Of a terminated run in the end; some versions say FAILED."""
     url: str = ""
@@ -196,7 +238,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._let_in()
             with self.api.lock:
-                content = self._route(method, urlsplit(self.path), body)
+                content = self._told() or self._route(method, urlsplit(self.path), body)
             if method == "POST" and self.api.lose_next and "run_id" in content:
                 self.api.lose_next = False
                 raise Refused(503, "upstream connect error")
@@ -210,6 +252,21 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(503, "no healthy upstream")
         if self.api.token and self.headers.get("authorization") != f"Bearer {self.api.token}":
             raise Refused(401, "User identity is empty in the request header")
+
+    def _told(self) -> JSON | str | None:
+        """The workflow of a run, or the log of a pod; None for another path."""
+        match = re.fullmatch(
+            r"/apis/(v1beta1|v1alpha1)/runs/([^/]+)(/nodes/([^/]+)/log)?", self.path
+        )
+        if match is None:
+            return None
+        if not self.api.tells:
+            raise Refused(404, "Not Found")
+        run = self.api.find(match[2])
+        if match[1] == "v1beta1":
+            return {"pipeline_runtime": {"workflow_manifest": json.dumps(run.workflow)}}
+        missing = {"error_message": f"Failed to read logs for run {match[2]}", "error_details": ""}
+        return run.logs.get(match[4]) or json.dumps(missing, separators=(",", ":"))
 
     def _route(self, method: str, address: Any, body: bytes) -> JSON:
         query = {key: values[0] for key, values in parse_qs(address.query).items()}
@@ -229,8 +286,8 @@ class Handler(BaseHTTPRequestHandler):
         assert part.get_param("name", header="content-disposition") == "uploadfile"  # type: ignore
         return part.get_payload(decode=True)  # type: ignore[union-attr]
 
-    def _send(self, status: int, content: JSON) -> None:
-        data = json.dumps(content).encode()
+    def _send(self, status: int, content: JSON | str) -> None:
+        data = (content if isinstance(content, str) else json.dumps(content)).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -336,6 +393,8 @@ def locally(folder: Path) -> Execute:
         for line in child.stdout or ():
             if started := re.search(r"Executing task \S*?'([^']+)'", line):
                 run.starts(started[1])
+            elif run.nodes:
+                run.prints(line.rstrip("\n"))
             if told := re.match(r"\s*error: (.*)", line):
                 fault = told[1].strip()
         code = child.wait()

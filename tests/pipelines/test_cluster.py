@@ -64,7 +64,7 @@ def test_a_failed_run_is_repeated_as_often_as_asked(
 ) -> None:
     execute = Commits(config, fail=["iteration-000001", "iteration-000001"])
     with cluster(config, tmp_path, execute, run="b") as place:
-        with pytest.raises(StepFailed, match=r"b-iteration-000001: FAILED: load-state: .*no luck"):
+        with pytest.raises(StepFailed, match=r"b-iteration-000001: FAILED: load_state .*no luck"):
             drive(place, retries=0)
         drive(place, retries=1)
         assert names(place.api).count("b-iteration-000001") == 3
@@ -169,7 +169,7 @@ def test_a_run_without_nodes_is_told(config: ExperimentConfig, tmp_path: Path) -
         return "no node"
 
     with cluster(config, tmp_path, never_starts) as place:
-        with pytest.raises(StepFailed, match="no node"):
+        with pytest.raises(StepFailed, match="FAILED: root-driver: no node"):
             place.runner(slow_start_s=0.1)(*FIRST)
         words = "no task has started for 0 s; are there nodes, quota and images for the profile?"
         assert place.text.count(words) == 1

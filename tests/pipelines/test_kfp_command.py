@@ -49,7 +49,7 @@ def test_a_run_with_a_wrong_number_says_so_and_exits_with_0(server: KfpApi, pack
     assert done.returncode == 0, done.stderr  # kfp's own way: a script must read the state
     assert "Run is finished with state FAILED." in done.stdout
     (run,) = server.named("mine")
-    assert run.body["error"]["message"] == (
+    assert run.fault == (
         "load_state (run r, iteration 7): iteration is 7: expected 1 to 3; "
         "for more, compile again with --set iterations=7"
     )
@@ -79,6 +79,4 @@ def test_pipelines_are_uploaded_and_run_by_version(server: KfpApi, package: Path
     done = kfp(server, "run", "create", *words, "run=r", "iteration=0")
     assert "FAILED" in done.stdout, done.stderr
     (run,) = server.named("by-version")
-    assert "iteration is 0: expected 1 to 3; iteration 0 is the preparation pipeline's" in str(
-        run.body["error"]
-    )
+    assert "iteration is 0: expected 1 to 3; iteration 0 is the preparation pipeline's" in run.fault

@@ -94,7 +94,7 @@ def test_a_failure_is_exit_code_1_with_its_words_and_link(desk: Desk) -> None:
         code, _, error = desk.submit(api, "--wait")
         assert code == 1
         (line,) = error.splitlines()
-        words = "error: r-preparation: FAILED: load-state: load_state (run r, iteration 1): no luck"
+        words = "error: r-preparation: FAILED: load_state (run r, iteration 1): no luck"
         assert line.startswith(f"{words} ({api.url}/#/runs/details/")
 
 

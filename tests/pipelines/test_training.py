@@ -104,5 +104,5 @@ def test_a_wrong_parameter_is_one_sentence(
     (tmp_path / "driver").mkdir()
     run = stage.start(**parameters)
     wait_for(lambda: run.state == "FAILED", 60)
-    assert words in run.body["error"]["message"]
+    assert words in run.fault
     assert len(stage.api.runs) == 1
