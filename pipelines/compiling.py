@@ -79,7 +79,7 @@ def open_profile(name: str) -> Profile:
     """The profile of that name, its steps checked."""
     from pipelines.steps import STEPS
 
-    return load_profile(name, {**STEPS, "train": None})
+    return load_profile(name, {**STEPS, "train": None, "serve": None})
 
 
 def check_places(config: ExperimentConfig, profile: Profile) -> None:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from components.models.serving import vllm_words
+from components.models.serving import Limits, vllm_words
 
 _PYTHON = """\
 import json
@@ -58,7 +58,8 @@ def commands(export: Mapping[str, Any], root: str = ".", port: int = 8000) -> li
         roles = [role for role in entries if role not in adapters]
         rank = max((entry["rank"] for entry in entries.values()), default=0)
         length = min(entry["max_length"] for entry in entries.values())
-        words = vllm_words(f"{root}/{home}", roles, adapters, length, export["dtype"], rank)
+        limit = Limits(length, rank)
+        words = vllm_words(f"{root}/{home}", roles, adapters, limit, export["dtype"])
         found.append([*words, "--port", str(port + number)])
     return found
 

@@ -13,12 +13,16 @@ MODULES = (
     "report",
     "episodes",
     "promote",
+    "gc",
+    "compare",
+    "replay",
     "compile",
     "submit",
     "study",
     "demo",
     "import_model",
     "export",
+    "serve_manifest",
 )
 
 

@@ -13,7 +13,7 @@ examples:
   python -m pipelines export experiments/quickstart/config.yaml:4 --output build/team
   python -m pipelines export plan_path_smollm2@champion --merge --output build/team
   python -m pipelines export sokoban@champion --role planner --output build/planner
-  python -m pipelines export sokoban@champion --store s3://bucket/teams --output build/team --upload
+  python -m pipelines export sokoban@champion --output build/team --to s3://bucket/exports
 
 The folder loads in plain transformers and in vLLM; its README.md says how, and names licences.
 --merge turns adapters into full weights (in float32, rounded once)."""
@@ -26,9 +26,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--output", required=True, metavar="DIR", help="a new or empty folder")
     verb.add_argument("--merge", action="store_true", help="merge adapters into their bases")
     verb.add_argument("--role", metavar="R", help="the policy that plays this role, alone")
-    verb.add_argument(
-        "--upload", action="store_true", help="put the folder into the team's storage, too"
-    )
+    verb.add_argument("--to", metavar="URI", help="put the folder into this store, too")
     verb.add_argument("--cache", metavar="DIR", help="default: the configuration's")
 
 
@@ -51,6 +49,7 @@ def _export(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from components.models.exporting import export_team
+    from components.storage import open_store
     from pipelines.teams import find_team, wanted
 
     os.environ.setdefault("DS_ACCELERATOR", "cpu")  # else DeepSpeed tells what it looked for
@@ -58,7 +57,8 @@ def _export(options: argparse.Namespace) -> int:
     cache = Path(options.cache or found.config.storage.cache)
     target = Path(options.output)
     made = export_team(wanted(found, cache, options.merge, options.role), target)
-    if options.upload:
-        print(f"stored: {found.store.upload_folder(target, 'exports').uri}")
+    if options.to:
+        storage = found.config.storage.model_copy(update={"uri": options.to})
+        print(f"stored: {open_store(storage).upload_folder(target, 'exports').uri}")
     print(f"{target}: {', '.join(made.roles)} of {found.label}; see {target / 'README.md'}")
     return arguments.OK

@@ -21,6 +21,17 @@ OTHERS: dict[tuple[str, str], Any] = {
         "desc": str, "selector": _LABELS, "env": "list[V1EnvVar]",
         "volumeMounts": "list[V1VolumeMount]", "volumes": "list[V1Volume]",
     },
+    ("serving.kserve.io/v1beta1", "InferenceService"): {
+        "predictor": {
+            "serviceAccountName": str, "automountServiceAccountToken": bool,
+            "minReplicas": int, "maxReplicas": int, "labels": {"*": str},
+            "storageUris": [{"uri": str, "mountPath": str}],
+            "containers": "list[V1Container]", "volumes": "list[V1Volume]",
+            "securityContext": "V1PodSecurityContext", "nodeSelector": {"*": str},
+            "tolerations": "list[V1Toleration]",
+            "imagePullSecrets": "list[V1LocalObjectReference]",
+        },
+    },
     ("kueue.x-k8s.io/v1beta1", "ResourceFlavor"): {"nodeLabels": {"*": str}},
     ("kueue.x-k8s.io/v1beta1", "LocalQueue"): {"clusterQueue": str},
     ("kueue.x-k8s.io/v1beta1", "ClusterQueue"): {
