@@ -6,16 +6,18 @@ from typing import Any
 from kfp import kubernetes
 
 from components.errors import ConfigError
+from components.rollout.warm.lease import NEEDS_SERVER
 from pipelines.profile import RUNTIMES, Profile, StepSettings
 
 Add = Callable[..., Any]
 """`add(component, **inputs)` returns the component's task."""
 
 
-def booking(profile: Profile, config: str, run: Any, iteration: Any) -> Add:
+def booking(profile: Profile, config: str, run: Any, iteration: Any, served: bool = False) -> Add:
     """A function that adds one step to the pipeline being built and books what it needs.
 
-    Caching is off for every task: a step finds its own committed output in our store.
+    Caching is off for every task: a step finds its own committed output in our store. `served`:
+    warm servers hold the accelerators of the steps that sample.
     """
 
     def add(component: Any, **inputs: Any) -> Any:
@@ -25,7 +27,10 @@ def booking(profile: Profile, config: str, run: Any, iteration: Any) -> Add:
             return task
         runtime = runtime_of(component)
         task.set_container_image(profile.images[runtime])  # complete: see pinning.check_images
-        book(task, profile.settings(component.python_func.__name__, runtime))
+        settings = profile.settings(component.python_func.__name__, runtime)
+        if served and component.python_func.__name__ in NEEDS_SERVER:
+            settings = settings.model_copy(update={"accelerator": None})
+        book(task, settings)
         return task
 
     return add

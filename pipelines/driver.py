@@ -18,6 +18,7 @@ from components.storage import Store, open_store
 from pipelines.display import Display, duration
 from pipelines.presence import announced
 from pipelines.runner import Kind, Runner, RunStopped, StepFailed
+from pipelines.warm.choice import with_servers
 
 Call = tuple[str, int, Mapping[str, Any]]
 """Pipeline, iteration, arguments."""
@@ -62,8 +63,8 @@ def train(
     store = open_store(config.storage)
     register_run(store, run, config)
     start = start or Runner(config, run, options.runner, display, options.keep_artifacts)
-    with options.presence(run, config):
-        _run_missing(config, options, start, display, store, run)
+    with options.presence(run, config), with_servers(config, run, start, display) as warm:
+        _run_missing(config, options, warm, display, store, run)
     return run
 
 

@@ -53,6 +53,7 @@ def iteration_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
     check_num_tasks(config)
     staged = config.rollout.placement == "staged"
     turns = turns_pipeline(config, profile) if staged else None
+    warm = config.rollout.server is not None
 
     @dsl.pipeline(name=pipeline_name(config, "iteration"))
     def pipeline(run: str, iteration: int, promote: bool = False) -> None:
@@ -63,7 +64,7 @@ def iteration_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
             iteration: The iteration to make, from 1; the state of the one before must exist.
             promote: Whether to evaluate the new team and promote it if it passes the gate.
         """
-        add = booking(profile, config.to_json(), run, iteration)
+        add = booking(profile, config.to_json(), run, iteration, warm)
         state = add(load_state).outputs["state"]
         played = _play_staged(add, turns, state) if staged else _play_fused(add, state)
         groups = add(group, scored=played.scored)
@@ -148,7 +149,7 @@ def turns_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
     phase sample_turn and execute_turn. Nested, so that the configuration is a constant of one
     task and not of forty: a DAG may have 64 KiB."""
 
-    num_phases = num_rollouts(config)
+    num_phases, warm = num_rollouts(config), config.rollout.server is not None
 
     @dsl.pipeline(name="turns")
     def turns(config: str, run: str, iteration: int, state: dsl.Input[dsl.Artifact]) -> Turns:
@@ -160,7 +161,7 @@ def turns_pipeline(config: ExperimentConfig, profile: Profile) -> Any:
             iteration: The iteration to play.
             state: The training state that is played.
         """
-        add = booking(profile, config, run, iteration)
+        add = booking(profile, config, run, iteration, warm)
         current = dict(add(open_turns, state=state).outputs)
         for _ in range(num_phases):
             sampled = add(sample_turn, state=state, turns=current["turns"]).outputs

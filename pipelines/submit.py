@@ -9,15 +9,14 @@ import os
 from typing import Any
 
 from components.config import ExperimentConfig
-from components.errors import ConfigError
 from components.state import register_run
 from components.storage import open_store
-from pipelines.access import find_access
-from pipelines.api import Api
 from pipelines.cluster import ClusterRunner
+from pipelines.connecting import add_access, connect
 from pipelines.display import Display
 from pipelines.driver import Options, call_arguments, missing, run_name, train
 from pipelines.profile import Profile
+from pipelines.warm.choice import check_waits
 
 HELP = """Train on a Kubeflow cluster: one run per iteration, from what is committed in storage.
 
@@ -39,7 +38,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     """The verb's own arguments."""
     verb.description, verb.formatter_class = HELP, argparse.RawDescriptionHelpFormatter
     add = verb.add_argument
-    add("--endpoint", metavar="URL", help="of the API; default: KF_PIPELINES_ENDPOINT")
+    add_access(verb)
     add(
         "--experiment", metavar="E", help="Kubeflow's experiment; default: the configuration's name"
     )
@@ -50,12 +49,6 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "--retries", type=_not_negative, default=0, metavar="N", help="of a failed run, with --wait"
     )
     add(
-        "--token-file", metavar="FILE",
-        help="bearer token, read again for every call; default: KF_PIPELINES_SA_TOKEN_PATH, "
-        "or a token in KF_PIPELINES_TOKEN",
-    )  # fmt: skip
-    add("--namespace", metavar="NS", help="of the runs, where Kubeflow has several users")
-    add(
         "--service-account", metavar="SA",
         help="of the runs' pods; default: the profile's, else the installation's",
     )  # fmt: skip
@@ -63,18 +56,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     add("--terminate-on-interrupt", action="store_true", help="default: the run goes on")
 
 
-def connect(options: argparse.Namespace) -> Api:
-    """A checked connection. ConfigError without an address, ApiError if it does not let us in."""
-    access = find_access(options.endpoint, options.token_file, options.namespace, options.ca_file)
-    if access is None:
-        raise ConfigError("no API: give --endpoint URL, or set KF_PIPELINES_ENDPOINT")
-    api = Api(access)
-    api.check()
-    return api
-
-
 def submit(config: ExperimentConfig, profile: Profile, options: argparse.Namespace) -> None:
     """Submit what comes next, or drive the whole run. Errors as in `driver.train`."""
+    if not options.wait:
+        check_waits(config)
     run = run_name(config, options.name)
     profile = profile.with_account(options.service_account)
     with os.fdopen(os.dup(1), "w") as terminal:

@@ -147,9 +147,12 @@ def benchmark_metrics(
 def engine_for(step: "StepContext", team: Team) -> Iterator[Engine]:
     """The configured engine with the team's policies; closed at the end, also after an error."""
     from components.rollout.engines import open_engine
+    from components.rollout.warm.engine import warm_engine
 
     with step.meter.measure("load"), without_collector():
-        engine = open_engine(step.config.rollout, team, step.store, step.cache)
+        engine: Engine = warm_engine(step, team) or open_engine(
+            step.config.rollout, team, step.store, step.cache
+        )
     try:
         yield engine
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from components.policies import FolderRef, PolicyRef
+from components.probes import probe_key
 from components.seeds import derive_seed
 from components.settings import RolloutConfig
 from components.state import TrainingState
@@ -59,12 +60,15 @@ def fetch_job(
         optimizer=fetch(state.optimizers.get(name)),
         reference=fetch(state.initial[name].folder) if settings.kl_coef > 0 else None,
         exact_sampler=samples_exactly(context.config.rollout),
+        probe=context.config.rollout.server is not None,
     )
 
 
 def updated(context: StepContext, state: TrainingState, job: Job, optimizer: FolderRef) -> Updated:
     """Upload the trained policy; its optimiser state was uploaded before."""
     folder = context.store.upload_folder(job.policy_out)
+    if job.probe:
+        context.store.write(probe_key(folder.sha256), job.probe_out.read_bytes())
     old = state.policies[job.policy]
     ref = PolicyRef(old.name, context.iteration, folder.uri, folder.sha256, folder.bytes, old.base)
     return Updated(ref, optimizer, job.metrics())

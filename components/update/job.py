@@ -38,6 +38,8 @@ class Job:
     """Folder of the policy the run began with, for the KL penalty."""
     exact_sampler: bool = True
     """Whether the sampler ran in fp32, so that its log-probs are the policy's own."""
+    probe: bool = False
+    """Whether to write down log-probs before and after, for servers that load the policy."""
     total_steps: int = 0
     """imitate: optimiser steps; the learning rate falls linearly to 5 % over them."""
 
@@ -50,6 +52,11 @@ class Job:
     def optimizer_out(self) -> Path:
         """Where the optimiser state is left."""
         return Path(self.out) / "optimizer"
+
+    @property
+    def probe_out(self) -> Path:
+        """Where the probe of the trained policy is left."""
+        return Path(self.out) / "probe.json"
 
     def metrics(self) -> dict[str, float]:
         """What the finished job measured; names without prefix."""

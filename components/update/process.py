@@ -12,6 +12,7 @@ from components.update.deepspeed_engine import TrainingEngine, launcher_variable
 from components.update.folders import export_model, load_model, weights_change
 from components.update.imitate import imitate
 from components.update.job import Job
+from components.update.probing import Probing
 from components.update.reinforce import Reinforce
 
 
@@ -45,7 +46,7 @@ def _train(job: Job) -> None:
                 engine.load_optimizer(Path(job.optimizer))
         reinforced = job.kind == "reinforce"
         with meter.measure("train"):
-            found = Reinforce(job, engine).run() if reinforced else imitate(job, engine)
+            found = _reinforce(job, engine) if reinforced else imitate(job, engine)
         weights = engine.weights()
         if engine.rank == 0:
             export_model(engine.module, weights, job.folder, job.policy_out)
@@ -56,6 +57,15 @@ def _train(job: Job) -> None:
             job.save_metrics(found)
     finally:
         engine.close()
+
+
+def _reinforce(job: Job, engine: TrainingEngine) -> dict[str, float]:
+    work = Reinforce(job, engine)
+    probing = Probing(engine, work.samples) if job.probe else None
+    found = work.run()
+    if probing:
+        probing.save(job.probe_out)
+    return found
 
 
 if __name__ == "__main__":

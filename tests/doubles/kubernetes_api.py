@@ -105,6 +105,8 @@ class KubernetesApi:
     """token -> a Role's rules, None: everything. Empty: nobody needs a token."""
     refuse: Callable[[Call], Refused | None] = lambda call: None
     """Asked before every call; an answer is the server's fault or a quota's."""
+    admit: dict[str, Callable[[JSON], None]] = field(default_factory=dict)
+    """Plural -> what changes a new object before it is kept: an address that is assigned."""
     url: str = ""
     calls: list[Call] = field(default_factory=list)
     objects: dict[Place, JSON] = field(default_factory=dict)
@@ -201,6 +203,7 @@ class KubernetesApi:
             metadata["creationTimestamp"] = now()
             if kind.namespace:
                 metadata["namespace"] = kind.namespace
+            self.admit.get(kind.plural, lambda item: None)(item)
             if not dry_run:
                 item = self._keep("ADDED", place, item)
                 self._collect_garbage()
