@@ -11,6 +11,7 @@ from typing import Any
 from components.comparison.outcomes import HeldOut, Outcome
 from components.comparison.paired import mcnemar, stratified
 from components.errors import ConfigError
+from components.intervals import paired_difference
 
 SCHEMA_VERSION = 1
 ALL = "all"
@@ -107,13 +108,14 @@ def _part(
         values = [(a.env, value(a), value(b)) for a, b in pairs]
         return _estimate(values, confidence, shares)
 
-    test = mcnemar([a.solved for a, _ in pairs], [b.solved for _, b in pairs])
+    solved = [a.solved for a, _ in pairs], [b.solved for _, b in pairs]
     return {
         "num_tasks": len(tasks),
         "success": measured(lambda outcome: float(outcome.solved)),
         "turns": measured(lambda outcome: float(outcome.num_turns)),
         "rewards": _rewards(pairs, confidence, shares),
-        "mcnemar": test._asdict(),
+        "mcnemar": mcnemar(*solved)._asdict(),
+        "score": paired_difference(*solved, confidence)._asdict(),
     }
 
 
@@ -143,16 +145,14 @@ def _estimate(
         strata.setdefault(value[0] if shares else ALL, []).append(value)
     whole = sum(shares[name] for name in strata) if shares else 1.0
     weights = {name: shares[name] / whole if shares else 1.0 for name in strata}
-    means = [
-        sum(weights[name] * fmean(value[side] for value in of) for name, of in strata.items())
-        for side in (1, 2)
-    ]
+    first = sum(weights[name] * fmean(a for _, a, _ in of) for name, of in strata.items())
+    second = sum(weights[name] * fmean(b for _, _, b in of) for name, of in strata.items())
     interval = stratified(
         [(weights[name], [a - b for _, a, b in of]) for name, of in strata.items()], confidence
     )
     return {
-        "first": means[0],
-        "second": means[1],
+        "first": first,
+        "second": second,
         "difference": interval.estimate,
         "low": interval.low,
         "high": interval.high,

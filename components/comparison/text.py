@@ -24,10 +24,11 @@ def comparison_text(result: Mapping[str, Any]) -> str:
 
 def _rows(name: str, part: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
     test = part["mcnemar"]
-    told = f"{test['only_first']} only first, {test['only_second']} only second"
+    told = f"{test['only_first']} : {test['only_second']}"
     rows = [
         (f"{name}: {part['num_tasks']} tasks", "", "", "", ""),
         _row("  success", part["success"], 100.0, 1, " %"),
+        ("    score interval", "", "", "", _interval(part["score"], 100.0, 1)),
         ("  solved by one alone", "", "", told, f"exact McNemar p = {test['p']:.3g}"),
         _row("  turns", part["turns"], 1.0, 2, ""),
     ]
@@ -49,5 +50,9 @@ def _row(
         number("first") + unit,
         number("second") + unit,
         number("difference", "+"),
-        f"{number('low', '+')} to {number('high', '+')}",
+        _interval(item, scale, digits),
     )
+
+
+def _interval(item: Mapping[str, Any], scale: float, digits: int) -> str:
+    return f"{scale * item['low']:+.{digits}f} to {scale * item['high']:+.{digits}f}"

@@ -1,0 +1,1 @@
+"""An episode of a past iteration again, from its seeds: are tokens, rewards and picks the same?"""

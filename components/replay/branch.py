@@ -1,0 +1,40 @@
+"""Which answer of an episode is meant: a turn, a role, a candidate, and in a wide tree a node."""
+
+from dataclasses import dataclass
+
+from components.errors import ConfigError
+from components.records import Candidate, Turn
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One answer; written `TURN/ROLE/CANDIDATE`, or `TURN/ROLE/CANDIDATE/NODE`."""
+
+    turn: int
+    """From 0."""
+    role: str
+    candidate: int
+    node: str | None = None
+    """The parent node; None: any, which is one unless the tree keeps several branches."""
+
+    def asks(self, turn: Turn) -> bool:
+        """Whether this prompt is the one that the branch answers."""
+        same = (turn.turn, turn.role) == (self.turn, self.role)
+        return same and self.node in (None, turn.node)
+
+    def holds(self, item: Candidate) -> bool:
+        """Whether this answer is it."""
+        return self.asks(item.turn) and item.candidate == self.candidate
+
+
+def parse_branch(text: str) -> Branch:
+    """ConfigError says how a branch is written."""
+    turn, _, rest = text.partition("/")
+    role, _, rest = rest.partition("/")
+    candidate, slash, node = rest.partition("/")
+    if not (turn.isdecimal() and role and candidate.isdecimal()):
+        raise ConfigError(
+            f"branch {text!r}: expected TURN/ROLE/CANDIDATE, e.g. 0/planner/2, with /NODE behind "
+            "it where beam keeps several branches"
+        )
+    return Branch(int(turn), role, int(candidate), node if slash else None)
