@@ -148,9 +148,12 @@ class ExperimentConfig(Section):
 
     @property
     def environments(self) -> dict[str, MemberConfig]:
-        """Name -> settings: all of `envs`, or `env` under its registered name."""
+        """Name -> settings: all of `envs`, by name, or `env` under its registered name.
+
+        Sorted, as the baked-in JSON is: no result depends on the order in a file.
+        """
         if self.env is None:
-            return dict(self.envs)
+            return dict(sorted(self.envs.items()))
         return {self.env.name: MemberConfig(**self.env.model_dump())}
 
     @property

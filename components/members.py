@@ -44,7 +44,7 @@ class Member:
 
 
 def open_members(config: ExperimentConfig, make: Make = Recipe.make) -> list[Member]:
-    """The environments in the configuration's order.
+    """The environments, by name.
 
     ConfigError for an option that one does not take, a role that nobody plays or a role that no
     environment has.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError, PolicyError
-from components.members import open_members
+from components.members import open_one
 from components.policies import FolderRef, PolicyRef
 from components.seeds import derive_seed
 from components.settings import LoraConfig, PolicyConfig
@@ -104,7 +104,7 @@ def first_prompts(config: ExperimentConfig, policy: str) -> list[str]:
     roles = [role for role, played_by in config.roles.items() if played_by == policy]
     return [
         message["content"]
-        for env in (member.env for member in open_members(config))
+        for env in (open_one(config, name) for name in config.environments)
         for task in env.tasks(Split.TRAIN, config.seed, 0, 1)
         for role in roles
         if role in env.roles
@@ -115,10 +115,11 @@ def first_prompts(config: ExperimentConfig, policy: str) -> list[str]:
 def lexicon_of(config: ExperimentConfig) -> Sequence[str]:
     """The words of all environments' languages. ConfigError if one has no closed lexicon."""
     words: list[str] = []
-    for env in (member.env for member in open_members(config)):
+    for name in config.environments:
+        env = open_one(config, name)
         if not isinstance(env, HasLexicon):
             raise ConfigError(
-                f"env.name is {env.name!r}: it has no lexicon, so base `init://` has no language; "
+                f"env.name is {name!r}: it has no lexicon, so base `init://` has no language; "
                 "expected a pretrained base (pkg://, hf://, file://, s3://)"
             )
         words += env.lexicon()

@@ -9,9 +9,10 @@ import pytest
 from components.config import parse_config
 from components.errors import ConfigError
 from components.policies import PolicyRef
-from components.settings import EnvConfig, StorageConfig
+from components.settings import StorageConfig
 from components.storage import open_store
 from components.update.initialise.main import initialise, lexicon_of
+from tests.doubles.experiment import make_config
 
 INIT = {"hidden_size": 32, "num_layers": 1, "intermediate_size": 64}
 OPTIONS = {"prompt_style": "compact", "height": 5, "width": 5}
@@ -96,4 +97,4 @@ def test_fresh_adapter_loads_in_peft_without_a_missing_weight(tmp_path: Path) ->
 
 def test_environment_without_lexicon_cannot_start_from_scratch() -> None:
     with pytest.raises(ConfigError, match="env: .*no_such_env"):
-        lexicon_of(EnvConfig(name="no_such_env"))
+        lexicon_of(make_config(env={"name": "no_such_env"}))
