@@ -1,4 +1,4 @@
-"""The process that a step runs in: whether it is the step's own, its start, its end.
+"""The process that a step runs in: whether it is the step's own, its start, its end, SIGTERM.
 
 Half of a small iteration is interpreters that start and stop, so both are measured and kept short.
 """
@@ -6,6 +6,8 @@ Half of a small iteration is interpreters that start and stop, so both are measu
 import gc
 import os
 import resource
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,3 +67,23 @@ def make_exit_fast() -> None:
     interpreter would look through the model libraries' objects for seconds. Elsewhere nothing."""
     if is_own():
         gc.freeze()
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """SIGTERM rises as SystemExit, so that what was begun is taken back; only where nobody else
+    listens to it, and in the main thread."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not end the goodbye
+        raise SystemExit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -112,7 +112,7 @@ class TrainingEngine:
         """Clip and apply. The gradient's norm before clipping; None where ranks cannot say."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
-        norm = self._local_norm() if self._stage == 0 else None
+        norm = self._summed_norm() if self._stage == 0 else None
         self._engine.step()
         if self._stage > 0:
             norm = self._engine.get_global_grad_norm()
@@ -162,9 +162,10 @@ class TrainingEngine:
         dtype = str(next(self.module.parameters()).dtype)
         return {"world_size": self.world_size, "zero_stage": self._stage, "dtype": dtype}
 
-    def _local_norm(self) -> Tensor | None:
-        if self.world_size > 1:
-            return None
+    def _summed_norm(self) -> Tensor:
+        """Of the gradient over all ranks. The step sums once more, which changes nothing: the
+        mean of equal gradients."""
+        self._engine.allreduce_gradients()
         gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
         return torch.nn.utils.get_total_norm(gradients)
 

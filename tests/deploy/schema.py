@@ -10,6 +10,8 @@ from typing import Any
 
 from kubernetes import client
 
+from tests.doubles import trainer_controller
+
 Manifest = Mapping[str, Any]
 _PLAIN: dict[str, tuple[type, ...]] = {
     "str": (str,), "int": (int,), "bool": (bool,), "float": (int, float), "object": (object,),
@@ -48,6 +50,8 @@ OTHERS: dict[tuple[str, str], Any] = {
 def faults(manifest: Manifest) -> list[str]:
     """One sentence per fault, with the field's path."""
     version, kind = manifest.get("apiVersion", ""), manifest.get("kind", "")
+    if kind == "TrainingRuntime":
+        return trainer_controller.faults("trainingruntimes", manifest)
     if (version, kind) in OTHERS:
         return [*_model(manifest.get("metadata", {}), "V1ObjectMeta", "metadata"),
                 *_fields(manifest.get("spec"), OTHERS[version, kind], "spec")]  # fmt: skip

@@ -46,6 +46,7 @@ def test_every_component_joins_the_large_overlay(tmp_path: Path) -> None:
     assert [fault for manifest in manifests for fault in faults(manifest)] == []
     assert {"ClusterQueue", "LocalQueue"} <= {item["kind"] for item in manifests}
     assert "rolewise-trainjobs" in of_kind(manifests, "Role")
+    assert "rolewise-deepspeed" in of_kind(manifests, "TrainingRuntime")
     used = (FOLDER / "overlays" / "8xh100" / "kustomization.yaml").read_text()
     assert all(f"components/{name}" in used for name in COMPONENTS)
 
@@ -89,9 +90,9 @@ def test_rights_are_the_least(tmp_path: Path) -> None:
             ("pipelines.kubeflow.org", "experiments"): (None, ["create", "get", "list"]),
         },
         "rolewise-trainjobs": {
-            ("trainer.kubeflow.org", "trainjobs"): (
-                None, ["create", "get", "list", "watch", "delete"],
-            ),
+            ("trainer.kubeflow.org", "trainjobs"): (None, ["create", "get", "patch", "delete"]),
+            ("", "pods", "events"): (None, ["list"]),
+            ("", "pods/log"): (None, ["get"]),
         },
     }  # fmt: skip
 

@@ -15,7 +15,7 @@ PROGRAMS = {"rollout", "execute_turn", "evaluate", "evaluate_team"}
 """Steps that judge what a model wrote, and so run its programs."""
 OTHERS = {
     "initialise", "warm_start", "commit_initial", "load_state", "open_turns", "sample_turn",
-    "group", "update", "commit", "promote",
+    "group", "update", "update_on_nodes", "commit", "promote",
 }  # fmt: skip
 NAMESPACE = {"laptop": "kubeflow", "8xh100": "rolewise"}
 DNS = Peer({"k8s-app": "kube-dns"}, "kube-system")
@@ -110,6 +110,21 @@ def test_storage_outside_is_one_address_more(tmp_path: Path) -> None:
     assert allowed(rules, pod("rollout", "8xh100"), there, 443)
     assert not allowed(policies("8xh100"), pod("rollout", "8xh100"), there, 443)
     assert not allowed(rules, pod("rollout", "8xh100"), OUTSIDE, 443)
+
+
+def test_the_nodes_of_a_trainjob_reach_one_another_and_storage(tmp_path: Path) -> None:
+    manifests = with_components(tmp_path, "8xh100", ["trainjobs", "external-storage"])
+    rules = list(of_kind(manifests, "NetworkPolicy").values())
+    runtime = of_kind(manifests, "TrainingRuntime")["rolewise-deepspeed"]
+    (job,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    labels = job["template"]["spec"]["template"]["metadata"]["labels"]
+    node = Peer(labels, runtime["metadata"]["namespace"])
+    assert allowed(rules, node, node, 29500)
+    assert allowed(rules, node, STORAGE, 8333) and allowed(rules, node, DNS, 53, "UDP")
+    assert allowed(rules, node, Peer.outside("192.0.2.2"), 443)
+    for other in (pod("update", "8xh100"), mlflow("8xh100"), OUTSIDE, KUBERNETES["8xh100"]):
+        assert not allowed(rules, node, other, 443) and not allowed(rules, other, node, 29500)
+    assert allowed(rules, pod("update_on_nodes", "8xh100"), KUBERNETES["8xh100"], 443)
 
 
 def test_the_database_takes_mlflow_alone() -> None:

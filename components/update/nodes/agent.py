@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from components.config import parse_config
 from components.errors import ConfigError
 from components.meter import Meter
+from components.process import stoppable
 from components.progress import parse_progress
 from components.settings import StorageConfig
 from components.state import TrainingState
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     desk = Desk(open_store(StorageConfig(**json.loads(options.storage))), options.order)
     node = int(_variable("PET_NODE_RANK"))
     try:
-        run_node(desk, options.attempt, node, int(_variable("PET_NNODES")))
+        with stoppable():  # as the first process of a container it would not notice SIGTERM
+            run_node(desk, options.attempt, node, int(_variable("PET_NNODES")))
     except Exception as error:  # the boundary of a process: said here and to the step
         text = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"error: node {node}: {text}", file=sys.stderr, flush=True)

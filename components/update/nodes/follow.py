@@ -3,12 +3,9 @@
 Shows how far it is and says why it failed. Creates and deletes nothing.
 """
 
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,23 +109,3 @@ def patiently(call: Callable[[], Any], patience_s: float, pause_s: float) -> Any
                 raise
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 60.0)
-
-
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """SIGTERM rises as SystemExit, so that what was begun is taken back; where nobody else
-    listens to it and this is the main thread."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not end the goodbye
-        raise SystemExit(128 + signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -90,7 +90,7 @@ class TrainJobs:
     def num_running(self, name: str) -> int | None:
         """Nodes that have begun; None if the account may not list pods."""
         pods = self._pods(name)
-        return None if pods is None else sum(pod.status.phase != "Pending" for pod in pods)
+        return None if pods is None else sum(_phase(pod) not in ("", "Pending") for pod in pods)
 
     def words_of_pods(self, name: str) -> str:
         """Why pods ended, from their status and the end of their logs; empty if nobody knows."""
@@ -179,6 +179,10 @@ def _is_of_object(error: Any, verb: str) -> bool:
     return error.status != 404 or verb == "delete" or '" not found' in refusal(error)
 
 
+def _phase(pod: Any) -> str:
+    return (pod.status and pod.status.phase) or ""
+
+
 def _ended(pod: Any) -> Any:
-    statuses = pod.status.container_statuses or []
+    statuses = (pod.status and pod.status.container_statuses) or []
     return next((s.state.terminated for s in statuses if s.state and s.state.terminated), None)

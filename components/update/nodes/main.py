@@ -16,10 +16,11 @@ from typing import Any
 
 from components.cluster import ClusterError, connect
 from components.errors import RolewiseError
+from components.process import stoppable
 from components.state import TrainingState
 from components.step import StepContext
 from components.update.exchange import Updated
-from components.update.nodes.follow import PATIENCE_S, POLL_S, Follower, patiently, stoppable
+from components.update.nodes.follow import PATIENCE_S, POLL_S, Follower, patiently
 from components.update.nodes.jobs import ClusterAway, TrainJobs, outcome
 from components.update.nodes.order import Desk, Order
 from components.update.nodes.pod import NodePod
@@ -108,7 +109,8 @@ class Launch:
 
 def train_on_nodes(
     context: StepContext, state: TrainingState, samples: str, names: Sequence[str], key: str,
-    pod: NodePod, jobs: TrainJobs | None = None,
+    pod: NodePod, jobs: TrainJobs | None = None, poll_s: float = POLL_S,
+    patience_s: float = PATIENCE_S,
 ) -> dict[str, Updated]:  # fmt: skip
     """Train the named policies on `update.num_nodes` nodes; `key` is the step's manifest.
 
@@ -117,7 +119,7 @@ def train_on_nodes(
     jobs = jobs or TrainJobs(connect())
     desk = Desk(context.store, key.removesuffix("manifest.json") + "nodes/")
     name = job_name(context.run, context.iteration, context.name, key.split("/")[-2])
-    launch = Launch(context, pod, jobs, desk, name)
+    launch = Launch(context, pod, jobs, desk, name, poll_s, patience_s)
     if desk.result() is None:
         order = Order(
             context.config.to_json(), context.run, context.iteration, context.name, list(names)

@@ -1,80 +1,21 @@
 """The step: certificate and versions checked, roles routed, references written."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from components import records
-from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError, RecordError
-from components.policies import FolderRef, PolicyRef
-from components.records import Sample
-from components.state import TrainingState, save_state
 from components.step import load_manifest
-from components.storage import open_store
-from components.update.main import committed_key, step_name, update
+from components.update.main import committed_key, step_name
 from tests.components.update.tiny import make_rows
+from tests.components.update.world import World, make_config
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning:torch"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:torch"),
 ]
-
-
-def make_config(tmp_path: Path, policies: Mapping[str, str], **update_: object) -> ExperimentConfig:
-    """`policies`: role -> policy."""
-    return parse_config(
-        {
-            "name": "fake",
-            "env": {"name": "fake"},
-            "policies": {name: {"base": "file://x"} for name in dict.fromkeys(policies.values())},
-            "roles": dict(policies),
-            "update": {"minibatch_size": 8, "learning_rate": 0.01, **update_},
-            "storage": {"uri": f"file://{tmp_path}/store", "cache": str(tmp_path / "cache")},
-        }
-    )
-
-
-class World:
-    """A store with one uploaded model for every policy, and the files of one iteration."""
-
-    def __init__(self, tmp_path: Path, folder: Path, roles: Mapping[str, str]) -> None:
-        self.path, self.config = tmp_path, make_config(tmp_path, roles)
-        self.store = open_store(self.config.storage)
-        ref = self.store.upload_folder(folder)
-        self.refs = {
-            name: PolicyRef(name, 0, ref.uri, ref.sha256, ref.bytes)
-            for name in self.config.policies
-        }
-        self.inputs = {name: str(tmp_path / name) for name in ("state", "samples", "certificate")}
-        self.outputs = {"result": str(tmp_path / "result.json")}
-        self.violations([])
-        self.state(0)
-
-    def violations(self, lines: list[str]) -> None:
-        Path(self.inputs["certificate"]).write_text(json.dumps({"violations": lines}))
-
-    def state(self, iteration: int, optimizers: Mapping[str, FolderRef] | None = None) -> None:
-        state = TrainingState(
-            "r", iteration, self.config.digest(), self.refs, dict(optimizers or {}), self.refs, 0
-        )
-        save_state(self.inputs["state"], state)
-
-    def samples(self, rows: list[Sample]) -> None:
-        records.write(self.inputs["samples"], Sample, records.to_table(Sample, rows))
-
-    def run(self, iteration: int = 1, policies: tuple[str, ...] = ()) -> dict[str, float]:
-        config = self.config.to_json()
-        return update(config, "r", iteration, self.inputs, self.outputs, policies)
-
-    def result(self) -> tuple[dict[str, PolicyRef], dict[str, FolderRef]]:
-        content = json.loads(Path(self.outputs["result"]).read_text())
-        policies = {n: PolicyRef.from_json(v) for n, v in content["policies"].items()}
-        return policies, {n: FolderRef(**v) for n, v in content["optimizers"].items()}
 
 
 def test_two_roles_train_the_policy_they_share(folder: Path, tmp_path: Path) -> None:
