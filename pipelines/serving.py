@@ -1,0 +1,38 @@
+"""What `serve` starts and says: plans of the servers that a team needs on this machine."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from components.models.local_servers import Plan, Running
+from components.models.serving import limits, servers, vllm_words
+from pipelines.teams import FoundTeam
+
+
+def plans(found: FoundTeam) -> list[Plan]:
+    """The servers, with their weights fetched."""
+    rollout, store = found.config.rollout, found.store
+    cache = Path(found.config.storage.cache)
+    length = rollout.max_prompt_tokens + rollout.max_new_tokens
+    made = []
+    for server in servers(found.team):
+        weights = store.download_folder(server.weights.folder, cache)
+        adapters = {
+            role: str(store.download_folder(ref.folder, cache).absolute())
+            for role, ref in server.adapters.items()
+        }
+        limit = limits(store, server, length)
+        words = vllm_words(str(weights.absolute()), server.roles, adapters, limit, rollout.dtype)
+        if rollout.tensor_parallel > 1:
+            words += ["--tensor-parallel-size", str(rollout.tensor_parallel)]
+        made.append(Plan(server.plays, words, rollout.kv_cache_mib))
+    return made
+
+
+def told(team: str, running: Sequence[Running]) -> Iterator[str]:
+    """Where every role answers, and what to do with it."""
+    for server in running:
+        for role in server.roles:
+            yield f"{role}: {server.url}/v1, model {role}"
+    endpoints = " ".join(f"--endpoint {server.url}" for server in running)
+    yield f"play: python -m pipelines play {team} --seed 0 {endpoints}"
+    yield "ready; Ctrl-C ends it"
