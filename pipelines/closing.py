@@ -1,14 +1,17 @@
 """What a run leaves in front of its user: the table, the verdict, the report, MLflow's command."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.state import latest_iteration
 from components.storage import open_store
 from pipelines.driver import verdict
-from pipelines.runner import RUNS
+from pipelines.finding import FoundRun
+
+if TYPE_CHECKING:
+    from pipelines.looking import Written
 
 
 def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> bool:
@@ -16,27 +19,35 @@ def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> boo
 
     Returns whether the latest team was promoted.
     """
-    from components.reporting.html import html_report
-    from components.reporting.summary import collect
+    from pipelines.looking import write_report
+
+    found = FoundRun(run, config, open_store(config.storage))
+    check_committed(found)
+    return tell(found, write_report([found]), say)
+
+
+def tell(found: FoundRun, written: "Written", say: Callable[[str], None]) -> bool:
+    """Print a run's table and verdict, and where its report and MLflow are; whether it passed."""
     from components.reporting.table import policy_lines, text_table
 
-    store = open_store(config.storage)
-    latest = latest_iteration(store, run)
+    (summary,) = written.summaries
+    say("\n".join([text_table(summary), *policy_lines(summary)]))
+    answer = verdict(found.store, found.name, check_committed(found))
+    say(verdict_text(answer))
+    say(f"report: {written.path}")
+    say(f"MLflow: {mlflow_command(found.config)}")
+    return is_promoted(answer)
+
+
+def check_committed(found: FoundRun) -> int:
+    """The run's latest iteration. ConfigError if it has none."""
+    latest = latest_iteration(found.store, found.name)
     if latest is None:
         raise ConfigError(
-            f"run {run!r} has no committed iteration in {store.uri}; "
+            f"run {found.name!r} has no committed iteration in {found.store.uri}; "
             "give its --name, or train it with `python -m pipelines run`"
         )
-    summary = collect(store, config, run)
-    path = RUNS / run / "report.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html_report(summary))
-    say("\n".join([text_table(summary), *policy_lines(summary)]))
-    answer = verdict(store, run, latest)
-    say(verdict_text(answer))
-    say(f"report: {path}")
-    say(f"MLflow: {mlflow_command(config)}")
-    return is_promoted(answer)
+    return latest
 
 
 def is_promoted(verdict: Mapping[str, Any] | None) -> bool:

@@ -1,13 +1,24 @@
-"""Pages for people to look at, written beside a run's logs: its episodes."""
+"""Pages for people to look at, written beside a run's logs: its episodes, and reports of runs."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from components.errors import ConfigError
+from components.errors import ConfigError, RolewiseError
 from components.state import latest_iteration
 from pipelines.finding import FoundRun
 from pipelines.runner import RUNS
+
+if TYPE_CHECKING:
+    from components.reporting.budget import Hardware
+    from components.reporting.summary import RunSummary
+    from pipelines.profile import Profile
+
+REPORTS = Path("build/reports")
+MAX_CANDIDATES = 60_000
+"""Of an iteration whose episodes are written with every report; more take a verb of their own."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +26,8 @@ class Written:
     """A page that was written."""
 
     path: Path
-    num_episodes: int
+    num_episodes: int = 0
+    summaries: Sequence["RunSummary"] = ()
 
 
 def write_episodes(
@@ -39,16 +51,84 @@ def write_episodes(
     iterations = [chosen, *([] if against is None else [against])]
     sources = [item for number in iterations for item in played(found.store, found.name, number)]
     target = path or RUNS / found.name / f"episodes-{chosen:06d}.html"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_name(f".{target.name}.partial")
-    words = " against ".join(map(str, iterations))
-    title = f"{found.name}, iteration {words}"
+    title = f"{found.name}, iteration {' against '.join(map(str, iterations))}"
     spell = speller(found.store, found.config, found.name, iterations)
-    roles = list(found.config.roles)
+    scratch = _scratch(target)
     try:
         with scratch.open("w", encoding="utf-8") as file:
-            count = write_page(file, title, roles, sources, spell, back)
+            count = write_page(file, title, list(found.config.roles), sources, spell, back)
         os.replace(scratch, target)
     finally:
         scratch.unlink(missing_ok=True)
     return Written(target, count)
+
+
+def write_report(
+    found: Sequence[FoundRun],
+    path: Path | None = None,
+    hardware: "Hardware | None" = None,
+    with_episodes: bool = True,
+) -> Written:
+    """Write the report of one run or of several, and beside it each run's episodes.
+
+    Episodes that cannot be read, or are too many to come unasked, are left out with a line.
+    """
+    from components.reporting.html import report
+    from components.reporting.summary import collect
+
+    summaries = [collect(item.store, item.config, item.name) for item in found]
+    alone = RUNS / found[0].name / "report.html"
+    target = path or (alone if len(found) == 1 else REPORTS / f"{_name(found)}.html")
+    links = {}
+    for item, summary in zip(found, summaries, strict=True):
+        if with_episodes and (page := _episodes_beside(item, summary, target)):
+            links[item.name] = os.path.relpath(page, target.parent)
+    scratch = _scratch(target)
+    scratch.write_text(report(summaries, hardware, links), encoding="utf-8")
+    os.replace(scratch, target)
+    return Written(target, summaries=summaries)
+
+
+def hardware_of(profile: "Profile", price_per_gpu_hour: float | None) -> "Hardware":
+    """GPUs and prices by step: the profile's, a price given here before the profile's."""
+    from components.reporting.budget import Hardware
+    from pipelines.booking import runtime_of
+    from pipelines.steps import STEPS
+
+    booked = {
+        name: accelerator
+        for name, step in STEPS.items()
+        if (accelerator := profile.settings(name, runtime_of(step)).accelerator)
+    }
+    prices = {
+        name: price
+        for name, item in booked.items()
+        if (price := item.price_per_hour if price_per_gpu_hour is None else price_per_gpu_hour)
+        is not None
+    }
+    return Hardware({name: item.count for name, item in booked.items()}, prices)
+
+
+def _episodes_beside(found: FoundRun, summary: "RunSummary", report: Path) -> Path | None:
+    """The latest iteration's episodes against the first's; None if there are none to show."""
+    rows = [row for row in summary.rows if row.iteration > 0]
+    candidates = sum(rows[at].metrics.get("grouping/num_samples", 0.0) for at in {0, -1} if rows)
+    if not rows or candidates > MAX_CANDIDATES:
+        return None
+    target = RUNS / found.name / "episodes.html"
+    first, last = rows[0].iteration, rows[-1].iteration
+    back = os.path.relpath(report, target.parent)
+    try:
+        return write_episodes(found, last, first if first < last else None, target, back).path
+    except RolewiseError as error:  # a report without them is better than none
+        print(f"warning: {found.name}: its episodes are left out: {error}", flush=True)
+        return None
+
+
+def _name(found: Sequence[FoundRun]) -> str:
+    return f"{found[0].name}-and-{len(found) - 1}-more"
+
+
+def _scratch(target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target.with_name(f".{target.name}.partial")

@@ -1,158 +1,219 @@
-"""The curves of a run as Plotly figures, one idea each. Colours belong to roles, in order."""
+"""The charts of a report: one experiment by role, or several side by side, mean over seeds."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-import plotly.graph_objects as go
-
+from components.reporting.budget import candidates_by_iteration
+from components.reporting.experiments import Experiment
+from components.reporting.figure import Chart, Curve, Point, bar_chart, line_chart
+from components.reporting.spread import mean_over_seeds, standardised, success_over_seeds
 from components.reporting.summary import IterationRow, RunSummary, series
 
-PALETTE = ("#2563a8", "#d9700f", "#2a8c5f", "#b3408f", "#7a5bd0", "#8a6d1f")
-"""Told apart also with a colour-blind eye; roles take them in the configuration's order."""
-STEPS = ("#2563a8", "#86b3e0", "#d9700f", "#f2b37a", "#2a8c5f", "#8fcbae", "#b3408f", "#dfa3cd")
-INK, GRID = "#1f2933", "#e4e7eb"
-TEAM, SWAPPED = "#3b4b5f", "#c62828"
-"""What belongs to no single role."""
-FONT = {"family": "system-ui, -apple-system, Segoe UI, sans-serif", "size": 14, "color": INK}
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure and what it shows."""
-
-    title: str
-    note: str
-    """One sentence under the title."""
-    figure: Any
-    wide: bool = False
-    """Takes the page's whole width."""
-
-
-def charts(summary: RunSummary) -> list[Chart]:
-    """All charts that have at least one value, in reading order."""
-    per_role = colours(summary.roles)
-    roles, policies = summary.config.roles, summary.config.policies
-    owner = {policy: next(r for r in roles if roles[r] == policy) for policy in policies}
-    per_policy = {policy: per_role[role] for policy, role in owner.items()}
-    drawn = [success(summary), turns(summary)]
-    for title, note, axis, step, name, colour in CURVES:
-        values = {row.iteration: series(row.metrics, step, name) for row in summary.rows}
-        figure = curves(values, axis, per_policy if colour == "policy" else per_role)
-        drawn.append(Chart(title, note, figure))
-    drawn += [throughput(summary.rows), step_times(summary.rows)]
-    for chart in drawn:
-        chart.figure.update_xaxes(range=[-0.5, len(summary.rows) - 0.5])
-    return [chart for chart in drawn if chart.figure.data]
-
-
-CURVES = (
-    ("Reward per role", "Mean over the answers trained on.", "reward", "rollout", "reward/mean",
-     "role"),
-    ("Groups without signal", "Share of groups whose rewards are all equal.", "share",
-     "grouping", "frac_reward_zero_std", "role"),
+Read = Callable[[IterationRow], float | None]
+PERCENT = {"yaxis": {"range": [-2, 102], "rangemode": "normal"}}
+METRICS = (
+    ("Reward per role", "Mean over the answers trained on.", "reward", "rollout", "reward/mean"),
+    ("Groups without variance", "Share of groups whose rewards are all equal: no signal.",
+     "share", "grouping", "frac_reward_zero_std"),
     ("KL to the sampling policy", "Mean over the update's tokens.", "nats per token", "update",
-     "kl", "policy"),
+     "kl"),
     ("Clipped tokens", "Share of tokens whose ratio left the clip range.", "share", "update",
-     "clip_ratio", "policy"),
+     "clip_ratio"),
     ("Entropy", "Of the next token, mean over the update's tokens.", "nats per token", "update",
-     "entropy", "policy"),
+     "entropy"),
     ("Gradient norm", "Before clipping, mean over the update's steps.", "norm", "update",
-     "grad_norm", "policy"),
+     "grad_norm"),
 )  # fmt: skip
-"""(title, note, y axis, step, metric, whose)"""
+"""(title, note, y axis, step, metric)"""
 
 
-def colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each name, by position."""
-    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
+def charts(found: Sequence[Experiment]) -> list[Chart]:
+    """All charts that have at least one value, in reading order."""
+    drawn = [
+        success(found),
+        success_by_budget(found),
+        row_chart(found, "Turns to solve", "Mean turns of the held-out tasks that were solved.",
+                  "turns", lambda row: row.turns_to_solve),
+        row_chart(found, "Turns per episode", "Mean over all held-out tasks.", "turns",
+                  lambda row: row.turns_mean),
+        role_chart(found, "Standardised reward per role",
+                   "Each run's mean rewards minus their mean over iterations, over their "
+                   "standard deviation: how the roles learn beside each other.",
+                   "standard deviations", "rollout", "reward/mean", standardise=True),
+        *(role_chart(found, *metric) for metric in METRICS),
+        row_chart(found, "Rollout throughput", "Generated tokens per second.", "tokens/s",
+                  lambda row: row.metrics.get("rollout/tokens_per_s")),
+        stage_times(found),
+    ]  # fmt: skip
+    return [chart for chart in drawn if chart.data]
 
 
-def success(summary: RunSummary) -> Chart:
-    """Success on held-out tasks with its band; the swapped team as a cross."""
-    rows, figure = summary.evaluated, blank("solved tasks, %")
-    x = [row.iteration for row in rows]
-    confidence = f"{summary.config.evaluation.confidence:.0%}"
-    if rows:
-        low, high = ([100 * (getattr(row, end) or 0.0) for row in rows] for end in ("low", "high"))
-        figure.add_scatter(
-            x=[*x, *x[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself", line_width=0,
-            fillcolor="rgba(59,75,95,0.16)", name=f"{confidence} interval", hoverinfo="skip",
-        )  # fmt: skip
-        y = [100 * (row.success or 0.0) for row in rows]
-        figure.add_scatter(x=x, y=y, name="team", mode="lines+markers", line=_line(TEAM))
-    swapped = summary.final.get("validation/swapped")
-    if swapped and rows:
-        figure.add_scatter(
-            x=[x[-1]], y=[100 * swapped.success], mode="markers", name="policies swapped",
-            marker={"symbol": "x", "size": 12, "color": SWAPPED},
-        )  # fmt: skip
-    figure.update_yaxes(range=[-2, 102])
-    note = f"Greedy play on held-out validation tasks, {confidence} interval."
-    return Chart("Success", note, figure, wide=True)
+def success(found: Sequence[Experiment]) -> Chart:
+    """Success on held-out tasks with its band; of one experiment each environment too; the
+    swapped team as a cross."""
+    curves = [Curve(item.label if len(found) > 1 else "team", success_points(item), place)
+              for place, item in enumerate(found)]  # fmt: skip
+    if len(found) == 1 and len(found[0].config.environments) > 1:
+        names = [f"validation/{name}" for name in found[0].config.environments]
+        curves += [Curve(name.partition("/")[2], success_points(found[0], name), place, 1)
+                   for place, name in enumerate(names, 1)]  # fmt: skip
+    note = f"Greedy play on held-out validation tasks; {interval_note(found)}."
+    chart = line_chart("Success", note, "solved tasks, %", curves, layout=PERCENT, wide=True)
+    crosses = [cross for place, item in enumerate(found) if (cross := swapped(item, place))]
+    chart.data.extend(crosses)
+    return chart
 
 
-def turns(summary: RunSummary) -> Chart:
-    """Turns per held-out episode."""
-    values = {row.iteration: {"team": row.turns_mean or 0.0} for row in summary.evaluated}
-    figure = curves(values, "turns", {"team": TEAM})
-    return Chart("Turns per episode", "Mean over the same held-out tasks.", figure)
+def success_points(item: Experiment, benchmark: str = "validation") -> list[Point]:
+    """One per iteration that some seed was evaluated at."""
+    points = []
+    for iteration in iterations(item):
+        rows = [row for run in item.runs for row in run.rows if row.iteration == iteration]
+        results = [row.held_out[benchmark] for row in rows if benchmark in row.held_out]
+        if results:
+            value, low, high = success_over_seeds(results, item.confidence)
+            points.append(Point(iteration, 100 * value, 100 * low, 100 * high))
+    return points
 
 
-def curves(
-    values: Mapping[int, Mapping[str, float]], axis: str, colour: Mapping[str, str]
-) -> go.Figure:
-    """One line per name; `values` is iteration -> name -> value."""
-    figure = blank(axis)
-    names = dict.fromkeys(name for found in values.values() for name in found)
-    for name in [*(n for n in colour if n in names), *(n for n in names if n not in colour)]:
-        points = [(i, found[name]) for i, found in values.items() if name in found]
-        figure.add_scatter(
-            x=[i for i, _ in points], y=[value for _, value in points], name=escape(name),
-            mode="lines+markers", line=_line(colour.get(name, INK)), showlegend=len(names) > 1,
-        )  # fmt: skip
-    figure.update_yaxes(rangemode="tozero")
-    return figure
+def success_by_budget(found: Sequence[Experiment]) -> Chart:
+    """Success over generated candidates: experiments of different cost on one axis."""
+    curves = []
+    for place, item in enumerate(found):
+        budget = [dict(enumerate(candidates_by_iteration(run))) for run in item.runs]
+        points = []
+        for point in success_points(item):
+            spent = [own[int(point.x)] for own in budget if int(point.x) in own]
+            points.append(point._replace(x=sum(spent) / len(spent)))
+        curves.append(Curve(item.label if len(found) > 1 else "team", points, place))
+    note = f"The same over the sampling budget; {interval_note(found)}."
+    title = "Success over candidates"
+    axis = "candidates generated in training"
+    return line_chart(title, note, "solved tasks, %", curves, axis, PERCENT)
 
 
-def step_times(rows: Sequence[IterationRow]) -> Chart:
-    """Seconds of each step, stacked."""
-    figure = blank("seconds")
-    names = dict.fromkeys(step for row in rows for step in row.step_s)
-    for index, step in enumerate(names):
-        figure.add_bar(
-            x=[row.iteration for row in rows], y=[row.step_s.get(step, 0.0) for row in rows],
-            name=escape(step), marker_color=STEPS[index % len(STEPS)],
-        )  # fmt: skip
-    figure.update_layout(barmode="stack", hovermode="x unified", bargap=0.3)
-    note = "Wall seconds inside the steps of each iteration."
-    return Chart("Time per step", note, figure, wide=True)
+def row_chart(found: Sequence[Experiment], title: str, note: str, axis: str, read: Read) -> Chart:
+    """One line per experiment."""
+    curves = [
+        Curve(item.label if len(found) > 1 else "team", over_seeds(item, values), place)
+        for place, item in enumerate(found)
+        if (values := [_read(run, read) for run in item.runs])
+    ]
+    return line_chart(title, note, axis, curves)
 
 
-def throughput(rows: Sequence[IterationRow]) -> Chart:
-    """Generated tokens per second of the rollout."""
-    name = "rollout/tokens_per_s"
-    values = {r.iteration: {"rollout": r.metrics[name]} for r in rows if name in r.metrics}
-    figure = curves(values, "tokens/s", {"rollout": TEAM})
-    return Chart("Rollout throughput", "Generated tokens per second.", figure)
+def role_chart(
+    found: Sequence[Experiment],
+    title: str,
+    note: str,
+    axis: str,
+    step: str,
+    name: str,
+    standardise: bool = False,
+) -> Chart:
+    """One line per role or policy; of several experiments their colour, the role by its dash."""
+    curves = []
+    for place, item in enumerate(found):
+        owners = _owners(item, step, name)
+        for number, owner in enumerate(owners):
+            values = [_of_owner(run, step, name, owner) for run in item.runs]
+            if standardise:
+                values = [
+                    dict(zip(own, standardised(list(own.values())), strict=True)) for own in values
+                ]
+            label, colour, dash = (
+                (owner, _place(item, owner, number), 0) if len(found) == 1
+                else (f"{item.label}, {owner}", place, number)
+            )  # fmt: skip
+            curves.append(Curve(label, over_seeds(item, values), colour, dash))
+    layout = {"yaxis": {"rangemode": "normal"}} if standardise else None
+    return line_chart(title, note, axis, curves, layout=layout)
 
 
-def blank(axis: str) -> go.Figure:
-    """An empty figure in the page's style, over iterations."""
-    figure = go.Figure()
-    figure.update_layout(
-        font=FONT, plot_bgcolor="white", paper_bgcolor="white", height=320, hovermode="x",
-        margin={"l": 64, "r": 16, "t": 34, "b": 48},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        legend_traceorder="normal",
-    )  # fmt: skip
-    figure.update_xaxes(
-        title="iteration", gridcolor=GRID, zeroline=False, tickformat="d", automargin=True
+def over_seeds(item: Experiment, values: Sequence[Mapping[int, float]]) -> list[Point]:
+    """iteration -> value of every run, as means with Student's interval."""
+    points = []
+    for iteration in iterations(item):
+        known = [own[iteration] for own in values if iteration in own]
+        if known:
+            points.append(Point(iteration, *mean_over_seeds(known, item.confidence)))
+    return points
+
+
+def stage_times(found: Sequence[Experiment]) -> Chart:
+    """Seconds of each step: by iteration, or of several experiments the mean iteration's."""
+    if len(found) == 1 and len(found[0].runs) == 1:
+        rows = found[0].runs[0].rows
+        names = dict.fromkeys(step for row in rows for step in row.step_s)
+        bars = {step: {str(row.iteration): row.step_s.get(step, 0.0) for row in rows}
+                for step in names}  # fmt: skip
+        note = "Wall seconds inside the steps of each iteration."
+        return bar_chart("Time per stage", note, "seconds", bars, "iteration")
+    means = {item.label: _mean_step_s(item) for item in found}
+    steps = dict.fromkeys(step for own in means.values() for step in own)
+    bars = {step: {label: own.get(step, 0.0) for label, own in means.items()} for step in steps}
+    note = "Wall seconds inside the steps, mean over iterations (from 1 on) and seeds."
+    return bar_chart("Time per stage", note, "seconds", bars, "experiment")
+
+
+def swapped(item: Experiment, place: int) -> dict[str, object] | None:
+    """The trained team with its policies exchanged, at the last iteration."""
+    results = [run.final["validation/swapped"] for run in item.runs
+               if "validation/swapped" in run.final]  # fmt: skip
+    if not results:
+        return None
+    value, low, high = (100 * end for end in success_over_seeds(results, item.confidence))
+    return {
+        "type": "scatter", "mode": "markers", "x": [max(iterations(item))], "y": [value],
+        "name": "policies swapped", "legendgroup": "swapped", "showlegend": place == 0,
+        "marker": {"symbol": "x", "size": 11, "color": f"var(--c{place})"},
+        "error_y": {"type": "data", "symmetric": False, "array": [high - value],
+                    "arrayminus": [value - low], "color": f"var(--c{place})"},
+    }  # fmt: skip
+
+
+def interval_note(found: Sequence[Experiment]) -> str:
+    """What the bands are."""
+    confidence = f"{found[0].confidence:.0%}" if found else "95%"
+    seeds = max((len(item.runs) for item in found), default=1)
+    if seeds == 1:
+        return f"{confidence} interval (Wilson, over tasks)"
+    return (
+        f"mean and {confidence} interval over up to {seeds} seeds (Student's t, not below Wilson)"
     )
-    figure.update_yaxes(title=axis, gridcolor=GRID, zerolinecolor="#cbd2d9", automargin=True)
-    return figure
 
 
-def _line(colour: str) -> dict[str, Any]:
-    return {"color": colour, "width": 2.5}
+def iterations(item: Experiment) -> list[int]:
+    """All iterations that some run has."""
+    return sorted({row.iteration for run in item.runs for row in run.rows})
+
+
+def _read(run: RunSummary, read: Read) -> dict[int, float]:
+    values = {row.iteration: read(row) for row in run.rows}
+    return {iteration: value for iteration, value in values.items() if value is not None}
+
+
+def _owners(item: Experiment, step: str, name: str) -> list[str]:
+    """Roles (of updates: policies) with the metric, in the configuration's order, then others."""
+    has = dict.fromkeys(
+        owner for run in item.runs for row in run.rows for owner in series(row.metrics, step, name)
+    )
+    known = [owner for owner in (*item.config.roles, *item.config.policies) if owner in has]
+    return list(dict.fromkeys([*known, *has]))
+
+
+def _of_owner(run: RunSummary, step: str, name: str, owner: str) -> dict[int, float]:
+    metric = f"{step}/{owner}/{name}"
+    return {row.iteration: row.metrics[metric] for row in run.rows if metric in row.metrics}
+
+
+def _place(item: Experiment, owner: str, number: int) -> int:
+    """A role and the policy that it plays with have one colour everywhere."""
+    roles = list(item.config.roles)
+    played = [role for role in roles if owner in (role, item.config.roles[role])]
+    return roles.index(played[0]) if played else number
+
+
+def _mean_step_s(item: Experiment) -> dict[str, float]:
+    rows = [row for run in item.runs for row in run.rows if row.iteration > 0]
+    steps = dict.fromkeys(step for row in rows for step in row.step_s)
+    return {step: sum(row.step_s.get(step, 0.0) for row in rows) / len(rows) for step in steps}

@@ -1,186 +1,120 @@
-"""The run as one self-contained page: headline, curves, tables, certificate, verdict.
+"""The report as one self-contained page: one run, or several grouped into experiments.
 
-Needs no network: Plotly's script is inside the page. Every text is escaped.
+Needs no network: Plotly's script is inside the page, and a content security policy lets no other
+run. Every text is escaped.
 """
 
-from collections.abc import Iterable, Sequence
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 
-from components.reporting.summary import Result, RunSummary
-from components.reporting.table import MISSING, header, interval, line, number, percent
+from plotly.offline import get_plotlyjs
 
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; color: #1f2933;
-  background: #f5f7fa; margin: 0; }
-main { max-width: 1280px; margin: 0 auto; padding: 1.5rem 1.5rem 4rem; }
-h1 { font-size: 1.7rem; margin: 0; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .7rem; }
-h3 { font-size: 1.05rem; margin: 0; } .note { color: #52606d; margin: 0; font-size: .92rem; }
-.grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem; }
-.wide { grid-column: 1 / -1; } @media (max-width: 820px) { .grid { grid-template-columns: 1fr; } }
-.card { background: white; border: 1px solid #e4e7eb; border-radius: 10px; padding: 1rem 1.1rem; }
-.cards { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1.1rem; }
-.cards .card { flex: 1 1 200px; } .big { font-size: 1.55rem; font-weight: 650; margin: .1rem 0; }
-.pill { display: inline-block; padding: .15rem .75rem; border-radius: 999px; font-weight: 600;
-  font-size: .95rem; }
-.good { background: #dcf5e7; color: #14633c; } .bad { background: #fde3e1; color: #9b1c13; }
-.idle { background: #e4e7eb; color: #3e4c59; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem;
-  font-variant-numeric: tabular-nums; }
-th, td { padding: .38rem .8rem; border-bottom: 1px solid #e4e7eb; text-align: right;
-  white-space: nowrap; }
-th { color: #52606d; font-weight: 600; border-bottom: 2px solid #cbd2d9; }
-tr > :first-child, .last tr > :last-child { text-align: left; }
-.last tr > :last-child { white-space: normal; }
-"""
+from components.reporting.budget import Hardware
+from components.reporting.charts import charts
+from components.reporting.experiments import Experiment, experiments
+from components.reporting.figure import Chart
+from components.reporting.markup import section, table
+from components.reporting.sections import (
+    certificates,
+    cost,
+    facts,
+    final_evaluation,
+    headline,
+    iteration_table,
+    methods,
+    run_list,
+    setting_differences,
+    signal,
+    verdict,
+)
+from components.reporting.summary import RunSummary
 
-NAMES = {
-    "validation": "trained team, validation",
-    "validation/reference": "reference team, validation",
-    "validation/swapped": "policies swapped, validation",
-    "test": "trained team, test",
-}
+STATIC = Path(__file__).parent / "static"
 
 
 def html_report(summary: RunSummary) -> str:
-    """The whole page as text, about 5 MB, nearly all of it Plotly's script."""
-    sections = [
-        _head(summary),
-        _headline(summary),
-        _verdict(summary),
-        _final(summary),
-        _curves(summary),
-        _iterations(summary),
-        _certificates(summary),
+    """The page of one run."""
+    return report([summary])
+
+
+def report(
+    runs: Sequence[RunSummary],
+    hardware: Hardware | None = None,
+    links: Mapping[str, str] | None = None,
+) -> str:
+    """The whole page as text, about 5 MB, nearly all of it Plotly's script.
+
+    Runs that differ in their seed alone become one curve with its interval. `links`: run -> the
+    relative address of its episodes.
+    """
+    found = experiments(runs)
+    one = runs[0] if len(runs) == 1 else None
+    title = one.run if one else f"{len(runs)} runs of {len(found)} experiments"
+    body = [
+        f"<h1>{escape(title)}</h1><p class=note>{escape(facts(found))}</p>",
+        headline(found, hardware or Hardware()),
+        verdict(one) if one else "",
+        methods(found),
+        cost(found, hardware or Hardware()),
+        final_evaluation(one) if one else "",
+        curves(charts(found)),
+        signal(found),
+        setting_differences(found),
+        run_list(runs, links or {}),
+        iteration_table(one) if one else "",
+        certificates(one) if one else "",
     ]
+    return page(title, "".join(body))
+
+
+def page(title: str, body: str) -> str:
+    """The frame around the content: style, policy, scripts where the page has figures."""
+    style = (STATIC / "report.css").read_text()
+    own = (STATIC / "report.js").read_text()
+    scripts = [get_plotlyjs(), own] if "class=figure" in body else []
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8>"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
         "<meta name=viewport content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(summary.run)}</title><style>{STYLE}</style></head>"
-        f"<body><main>{''.join(sections)}</main></body></html>"
+        "<meta name=color-scheme content='light dark'>"
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f"<body><main>{body}</main>"
+        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>"
     )
 
 
-def table(head: Sequence[str], body: Iterable[Sequence[str]], kind: str = "") -> str:
-    """An HTML table; the first column is text, the others numbers (`last`: the last is text)."""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in body
-    )
-    return f"<div class='card scroll'><table class='{kind}'><tr>{top}</tr>{rows}</table></div>"
-
-
-def _head(summary: RunSummary) -> str:
-    config = summary.config
-    rollout = config.rollout
-    roles = ", ".join(f"{role} → {policy}" for role, policy in config.roles.items())
-    facts = (
-        f"{config.env_names}, {roles}. {rollout.num_tasks} tasks, {rollout.num_candidates} "
-        f"candidates, at most {rollout.num_turns} turns; {rollout.sampling} sampling, "
-        f"seed {config.seed}."
-    )
-    return f"<h1>{escape(summary.run)}</h1><p class=note>{escape(facts)}</p>"
-
-
-def _headline(summary: RunSummary) -> str:
-    rows = summary.evaluated
-    if not rows:
-        return "<p>No team of this run was evaluated.</p>" if summary.rows else _nothing()
-    first, last = rows[0], rows[-1]
-    cards = [
-        _card("success on held-out tasks", f"{percent(first.success)} → {percent(last.success)}",
-              f"interval {interval(last.low, last.high)} %"),
-        _card("turns per episode", f"{number(first.turns_mean, 2)} → {number(last.turns_mean, 2)}",
-              f"iteration {first.iteration} → {last.iteration}"),
-    ]  # fmt: skip
-    swapped = summary.final.get("validation/swapped")
-    if swapped:
-        note = f"interval {interval(swapped.low, swapped.high)} %"
-        cards.append(_card("the same team, policies swapped", percent(swapped.success), note))
-    spent = sum(sum(row.step_s.values()) for row in summary.rows)
-    count = f"{summary.rows[-1].iteration} of {summary.config.iterations} iterations"
-    cards.append(_card("time in steps", f"{spent:,.0f} s", count))
-    return f"<div class=cards>{''.join(cards)}</div>"
-
-
-def _nothing() -> str:
-    return "<p>This run has no committed iteration yet.</p>"
-
-
-def _card(label: str, value: str, note: str) -> str:
+def policy(scripts: Sequence[str]) -> str:
+    """Allows exactly these scripts; Plotly sets styles and draws pictures into the page."""
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
     return (
-        f"<div class=card><p class=note>{escape(label)}</p><p class=big>{escape(value)}</p>"
-        f"<p class=note>{escape(note)}</p></div>"
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
 
-def _verdict(summary: RunSummary) -> str:
-    verdict = summary.verdict
-    if verdict is None:
-        return "<h2>Promotion <span class='pill idle'>not asked</span></h2>"
-    kind, word = ("good", "promoted") if verdict.get("promoted") else ("bad", "refused")
-    reasons = "".join(f"<p>{escape(str(reason))}</p>" for reason in verdict.get("reasons", []))
-    return f"<h2>Promotion <span class='pill {kind}'>{word}</span></h2>{reasons}"
+def curves(drawn: Sequence[Chart]) -> str:
+    """Every figure with its sentence and its numbers."""
+    return section(
+        "Curves", f"<div class=grid>{''.join(map(_figure, drawn))}</div>" if drawn else ""
+    )
 
 
-def _final(summary: RunSummary) -> str:
-    if not summary.final:
-        return ""
-
-    def cells(name: str, result: Result) -> list[str]:
-        return [
-            NAMES.get(name, name), percent(result.success), interval(result.low, result.high),
-            number(result.turns_mean, 2), str(result.num_tasks),
-        ]  # fmt: skip
-
-    order = [name for name in NAMES if name in summary.final]
-    order += [name for name in summary.final if name not in NAMES]
-    head = ["team and benchmark", "success", "interval, %", "turns", "tasks"]
-    body = [cells(name, summary.final[name]) for name in order]
-    return f"<h2>Final evaluation</h2>{table(head, body)}"
+def _figure(chart: Chart) -> str:
+    spec = json.dumps({"data": chart.data, "layout": chart.layout}, allow_nan=False)
+    spec = spec.replace("<", "\\u003c")  # nothing inside can end the element
+    numbers = table(chart.head, chart.body, caption=chart.title)
+    return (
+        f"<div class='card{' wide' if chart.wide else ''}'><h3>{escape(chart.title)}</h3>"
+        f"<p class=note>{escape(chart.note)}</p>"
+        f'<div class=figure role=img aria-label="{escape(chart.alt, quote=True)}">'
+        f"<script type=application/json>{spec}</script></div>"
+        f"<details><summary>Numbers</summary>{numbers}</details></div>"
+    )
 
 
-def _curves(summary: RunSummary) -> str:
-    from components.reporting.charts import charts
-
-    drawn, script = [], True
-    for chart in charts(summary):
-        figure = chart.figure.to_html(
-            full_html=False, include_plotlyjs=script,
-            config={"displaylogo": False, "responsive": True, "displayModeBar": False},
-        )  # fmt: skip
-        kind = "card wide" if chart.wide else "card"
-        drawn.append(
-            f"<div class='{kind}'><h3>{escape(chart.title)}</h3>"
-            f"<p class=note>{escape(chart.note)}</p>{figure}</div>"
-        )
-        script = False
-    return f"<h2>Curves</h2><div class=grid>{''.join(drawn)}</div>" if drawn else ""
-
-
-def _iterations(summary: RunSummary) -> str:
-    if not summary.rows:
-        return ""
-    body = [line(row, summary.roles) for row in summary.rows]
-    return f"<h2>Iterations</h2>{table(header(summary), body, 'last')}"
-
-
-def _certificates(summary: RunSummary) -> str:
-    names = ("num_groups", "num_samples", "num_failed", "num_starved", "num_violations")
-    body = [
-        [
-            str(row.iteration),
-            *(number(row.metrics.get(f"grouping/{name}"), 0) for name in names),
-            " ".join(
-                f"{role} {row.metrics.get(f'grouping/{role}/frac_reward_zero_std', 0.0):.0%}"
-                for role in summary.roles
-            )
-            or MISSING,
-        ]
-        for row in summary.rows
-        if "grouping/num_groups" in row.metrics
-    ]
-    head = ["iteration", "groups", "samples", "failed", "starved", "violations", "without signal"]
-    note = "<p class=note>Groups that advantages were computed in, by the group certificates.</p>"
-    return f"<h2>Groups</h2>{note}{table(head, body, 'last')}" if body else ""
+__all__ = ["Experiment", "html_report", "report"]

@@ -6,12 +6,15 @@ iteration i + 1, which loads it, or by the final evaluation; row 0 is the start 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from components.config import ExperimentConfig
+from components.reporting.signal import Signal, signals
+from components.reporting.solving import turns_to_solve
 from components.state import latest_iteration
-from components.step import StepManifest, load_manifest, read_output
+from components.step import StepManifest, load_manifest, merged_metrics, read_output
 from components.storage import Store
 
 FINAL = ("evaluate", "promote")
@@ -50,6 +53,12 @@ class IterationRow:
     """step -> wall seconds, in order of completion; repeated steps are added up."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """All metrics of the iteration's steps, by full name."""
+    held_out: Mapping[str, Result] = field(default_factory=dict)
+    """Benchmark -> result of this team; of several environments also `validation/<env>`."""
+    turns_to_solve: float | None = None
+    """Mean turns of the held-out episodes that were solved; None if none was, or unknown."""
+    signals: Sequence[Signal] = ()
+    """Statistics of the iteration's groups, by role and turn."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +94,25 @@ def collect(store: Store, config: ExperimentConfig, run: str) -> RunSummary:
     latest = latest_iteration(store, run)
     if latest is None:
         return RunSummary(run, config, [])
-    steps = [manifests(store, run, iteration) for iteration in range(latest + 2)]
-    rows = [make_row(i, steps[i], steps[i + 1]) for i in range(latest + 1)]
+    with ThreadPoolExecutor(store_threads(config)) as pool:
+        steps = list(pool.map(lambda i: manifests(store, run, i), range(latest + 2)))
+        rows = list(pool.map(lambda i: _row(store, i, steps), range(latest + 1)))
     closing = [found for found in steps[: latest + 1] if _of(found, "evaluate")]
     final = results(merged(_of(closing[-1], "evaluate"))) if closing else {}
     return RunSummary(run, config, rows, final, _verdict(store, steps))
+
+
+def store_threads(config: ExperimentConfig) -> int:
+    """Reads side by side."""
+    return config.storage.concurrency
+
+
+def _row(store: Store, iteration: int, steps: Sequence[Found]) -> IterationRow:
+    """The row with what is not among the metrics: solved episodes' turns, groups' statistics."""
+    own, following = steps[iteration], steps[iteration + 1]
+    row = make_row(iteration, own, following)
+    playing = [*(item for item in following if item[1].step not in FINAL), *_of(own, "evaluate")]
+    return replace(row, turns_to_solve=turns_to_solve(store, playing), signals=signals(store, own))
 
 
 def manifests(store: Store, run: str, iteration: int) -> Found:
@@ -102,7 +125,7 @@ def manifests(store: Store, run: str, iteration: int) -> Found:
 def make_row(iteration: int, own: Found, following: Found) -> IterationRow:
     """The row of one iteration; `following` are the steps of the next, which evaluate its team."""
     training = [item for item in own if item[1].step not in FINAL]
-    metrics = merged(training)
+    metrics = merged_metrics(manifest.metrics for _, manifest in training)
     seen = results(merged(following, without=FINAL)) | results(merged(_of(own, "evaluate")))
     result = seen.get("validation")
     return IterationRow(
@@ -114,6 +137,7 @@ def make_row(iteration: int, own: Found, following: Found) -> IterationRow:
         reward=rewards(metrics),
         step_s=seconds(own),
         metrics=metrics,
+        held_out=seen,
     )
 
 

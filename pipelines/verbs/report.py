@@ -1,23 +1,99 @@
-"""`python -m pipelines report`: a run's table and its HTML report."""
+"""`python -m pipelines report`: tables and an HTML report of one run or several."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from pipelines import arguments
 
-TEXT = "print a run's table and write its HTML report"
+TEXT = "print the tables of runs and write one HTML report of them"
+MORE = """Runs that differ in their seed alone become one curve with its interval; others stand
+side by side. Beside the report lie each run's episodes. Both pages need no network.
+
+examples:
+  python -m pipelines report experiments/quickstart/config.yaml
+  python -m pipelines report quickstart-fa64ed1b quickstart-0c1d2e3f --store file://build/store
+  python -m pipelines report big-1a2b3c4d --profile 8xh100 --price-per-gpu-hour 2.5"""
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    report = arguments.add_config(verbs, "report", _report, TEXT)
-    report.add_argument("--name", help="the run's name, if it was given one")
+    verb = arguments.add_verb(verbs, "report", _report, TEXT, MORE)
+    arguments.add_run(verb, many=True)
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+        help="of a single YAML file: a value that the run was begun with",
+    )  # fmt: skip
+    verb.add_argument("--name", help="of a single YAML file: the run's name, if it was given one")
+    verb.add_argument(
+        "-o", "--output", metavar="FILE",
+        help="default: build/runs/RUN/report.html; of several, under build/reports",
+    )  # fmt: skip
+    verb.add_argument(
+        "--profile", metavar="P", help="where the runs ran: its GPUs are counted (default: none)"
+    )
+    verb.add_argument(
+        "--price-per-gpu-hour", type=_price, metavar="X", help="replaces the profile's"
+    )
+    verb.add_argument("--no-episodes", action="store_true", help="the report alone")
 
 
 def _report(options: argparse.Namespace) -> int:
-    from pipelines.closing import close
-    from pipelines.driver import run_name
+    from components.reporting.experiments import experiments
+    from components.reporting.results import cost_table, methods_table
+    from components.reporting.table import align
+    from pipelines.closing import check_committed, mlflow_command, tell
+    from pipelines.looking import write_report
 
-    config = arguments.load(options)
-    close(config, run_name(config, options.name), print)
+    found, hardware = _found(options), _hardware(options)
+    for item in found:
+        check_committed(item)
+    path = Path(options.output) if options.output else None
+    written = write_report(found, path, hardware, not options.no_episodes)
+    if len(found) == 1:
+        tell(found[0], written, print)
+        return arguments.OK
+    groups = experiments(written.summaries)
+    for head, body in (methods_table(groups), cost_table(groups, hardware)):
+        print("\n".join(align([head, *body])), end="\n\n")
+    print(f"report: {written.path}\nMLflow: {mlflow_command(found[0].config)}")
     return arguments.OK
+
+
+def _found(options: argparse.Namespace) -> list[Any]:
+    """The runs, each once. ConfigError for a single file's options with several."""
+    from components.errors import ConfigError
+    from components.storage import open_store
+    from pipelines.driver import run_name
+    from pipelines.finding import FoundRun, find_run
+
+    if not options.overrides and options.name is None:
+        return [find_run(text, options.store) for text in dict.fromkeys(options.run)]
+    if len(options.run) > 1:
+        raise ConfigError(
+            f"--set and --name belong to one YAML file, got {len(options.run)} runs; name the runs"
+        )
+    options.config = options.run[0]
+    config = arguments.load(options)
+    return [FoundRun(run_name(config, options.name), config, open_store(config.storage))]
+
+
+def _hardware(options: argparse.Namespace) -> Any:
+    from components.reporting.budget import Hardware
+
+    if options.profile is None:
+        return Hardware()
+    from pipelines.compiling import open_profile
+    from pipelines.looking import hardware_of
+
+    return hardware_of(open_profile(options.profile), options.price_per_gpu_hour)
+
+
+def _price(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a price, 0 or more")
+    return value

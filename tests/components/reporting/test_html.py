@@ -1,78 +1,137 @@
 """The page: complete, self-contained, and safe to open whatever names it shows."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import plotly.graph_objects as go
+import pytest
+
+from components.reporting.budget import Hardware
 from components.reporting.charts import charts
-from components.reporting.html import html_report
-from tests.components.reporting.made_up import make_iteration, make_summary
+from components.reporting.experiments import experiments
+from components.reporting.html import html_report, report
+from components.reporting.summary import RunSummary
+from tests.components.reporting.made_up import make_iteration, make_result, make_summary
+from tests.components.reporting.made_up_runs import make_run
+from tests.doubles.chromium import Page
 
-EVIL = "<script>alert(1)</script>"
+EVIL = "<script>window.hit=1</script>"
 
 
-def body_of(page):
-    """The page without Plotly's own script."""
+def body_of(page: str) -> str:
+    """The page without its scripts and its style."""
+    page = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
     return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
 
 
-def test_every_section_is_there():
-    text = body_of(html_report(make_summary()))
-    for heading in ("Promotion", "Final evaluation", "Curves", "Iterations", "Groups"):
-        assert f"<h2>{heading}" in text
+def drawn(*runs: RunSummary) -> list[go.Figure]:
+    """Every chart as Plotly reads it: it refuses attributes that it does not know."""
+    found = charts(experiments(runs))
+    return [go.Figure(data=_plain(chart.data), layout=chart.layout) for chart in found]
+
+
+def _plain(value: Any) -> Any:
+    """Theme colours as one that Plotly knows."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return "#123456" if isinstance(value, str) and value.startswith("var(") else value
+
+
+def test_every_section_is_there() -> None:
+    text = body_of(html_report(make_run()))
+    for heading in (
+        "Promotion", "Results", "Cost", "Final evaluation", "Curves", "Signal by role and turn",
+        "Runs", "Iterations", "Groups",
+    ):  # fmt: skip
+        assert re.search(rf"<h2[^>]*>{heading}", text), heading
     assert "6.0 % → 93.5 %" in text and "policies swapped, validation" in text
 
 
-def test_every_chart_has_axis_titles_and_data():
-    drawn = charts(make_summary())
-    assert [chart.title for chart in drawn] == [
-        "Success", "Turns per episode", "Reward per role", "Groups without signal",
+def test_every_chart_has_axis_titles_and_data_that_plotly_takes() -> None:
+    titles = [chart.title for chart in charts(experiments([make_run()]))]
+    assert titles == [
+        "Success", "Success over candidates", "Turns to solve", "Turns per episode",
+        "Standardised reward per role", "Reward per role", "Groups without variance",
         "KL to the sampling policy", "Clipped tokens", "Entropy", "Gradient norm",
-        "Rollout throughput", "Time per step",
+        "Rollout throughput", "Time per stage",
     ]  # fmt: skip
-    for chart in drawn:
-        layout = chart.figure.layout
-        assert layout.xaxis.title.text == "iteration" and layout.yaxis.title.text
-        assert all(len(trace.x) == len(trace.y) > 0 for trace in chart.figure.data)
+    for figure in [*drawn(make_run()), *drawn(make_run(), make_run(1), make_run(2, shift=9))]:
+        assert figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
+        assert all(len(trace.x) == len(trace.y) > 0 for trace in figure.data)
 
 
-def test_a_role_has_one_colour_everywhere():
-    found = {}
-    for chart in charts(make_summary()):
-        for trace in chart.figure.data:
-            if trace.name in ("tool", "planner"):
-                found.setdefault(trace.name, set()).add(trace.line.color)
+def test_a_role_has_one_colour_everywhere() -> None:
+    found: dict[str, set[str]] = {}
+    for chart in charts(experiments([make_run()])):
+        for trace in chart.data:
+            if trace.get("name") in ("tool", "planner") and trace["type"] == "scatter":
+                found.setdefault(trace["name"], set()).add(trace["line"]["color"])
     assert [len(found[name]) for name in ("tool", "planner")] == [1, 1]
     assert found["tool"] != found["planner"]
 
 
-def test_the_band_is_the_interval():
-    band, line = charts(make_summary())[0].figure.data[:2]
-    assert max(band.y) == 100 * make_iteration(10).high
-    assert min(band.y) == 100 * make_iteration(0).low
-    assert line.y[10] == 93.5
+def test_the_band_of_one_run_is_its_interval() -> None:
+    band, line = charts(experiments([make_run()]))[0].data[:2]
+    assert max(band["y"]) == pytest.approx(100 * (make_iteration(10).high or 0))
+    assert min(band["y"]) == pytest.approx(100 * (make_iteration(0).low or 0))
+    assert line["y"][10] == pytest.approx(93.5)
 
 
-def test_the_page_needs_no_network():
-    page = html_report(make_summary())
-    assert "Plotly.newPlot" in page
+def test_the_page_needs_no_network() -> None:
+    page = html_report(make_run())
+    assert "Plotly.react" in page and "default-src 'none'" in page
     assert not re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=", body_of(page) + page[-20000:])
 
 
-def test_text_is_escaped():
+def test_text_is_escaped() -> None:
     verdict = {"promoted": False, "reasons": [EVIL]}
     rows = [make_iteration(1, step_s={EVIL: 1.0})]
     page = html_report(make_summary(run=EVIL, verdict=verdict, rows=rows))
     assert EVIL not in page
-    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 3
+    assert page.count("&lt;script&gt;window.hit=1&lt;/script&gt;") >= 3
     assert "refused" in page
 
 
-def test_an_empty_run_and_an_unasked_verdict():
+def test_an_empty_run_and_an_unasked_verdict() -> None:
     page = html_report(make_summary(rows=[], final={}, verdict=None))
     assert "no committed iteration" in page and "not asked" in page
     assert len(page) < 10_000
 
 
-def test_a_run_that_was_never_evaluated():
+def test_a_run_that_was_never_evaluated() -> None:
     row = make_iteration(1, success=None, low=None, high=None, turns_mean=None)
     page = html_report(make_summary(rows=[row], final={}))
     assert "No team of this run was evaluated." in page and "Reward per role" in page
+
+
+def test_several_runs_with_links_to_their_episodes() -> None:
+    runs = [make_run(seed) for seed in (0, 1)] + [make_run(0, rollout={"num_candidates": 8})]
+    text = body_of(report(runs, Hardware(), {runs[0].run: "../runs/x/episodes.html"}))
+    assert "3 runs of 2 experiments" in text
+    assert '<a href="../runs/x/episodes.html">its episodes</a>' in text
+    assert re.search(r"<h2[^>]*>Settings that differ", text) and "rollout.num_candidates" in text
+    assert "Promotion" not in text
+
+
+def test_figures_are_drawn_in_both_themes_without_a_request(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    final = {"validation": make_result(187), "validation/swapped": make_result(9)}
+    path.write_text(html_report(replace(make_run(), run=EVIL, final=final)))
+    ink = {}
+    for dark, width in ((False, 1280), (True, 390)):
+        page.open(path.as_uri(), width, 900, dark=dark)
+        page.wait("document.querySelectorAll('.figure .main-svg').length >= 10")
+        assert page.seen == [{"request": path.as_uri()}]
+        assert page.value("window.hit === undefined")
+        assert page.value("document.documentElement.scrollWidth") == width  # nothing sticks out
+        script = "getComputedStyle(document.querySelector('.figure .xtitle')).fill"
+        ink[dark] = page.value(script)
+    assert ink[False] != ink[True]
+    labels = page.value(
+        "[...document.querySelectorAll('.figure')].map((n) => n.getAttribute('aria-label'))"
+    )
+    assert labels[0].startswith("Line chart, Success, in solved tasks, %: team from 6 to 93.5")

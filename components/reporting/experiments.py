@@ -1,0 +1,113 @@
+"""Runs that differ in their seed alone are one experiment; settings tell experiments apart."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.config import ExperimentConfig
+from components.reporting.summary import RunSummary
+
+IGNORED = ("seed", "iterations", "storage", "tracking", "promotion")
+"""What may differ between the runs of one experiment."""
+SAID = 2
+"""Settings that a label names, the most telling first."""
+_TELLING = (
+    "roles.",
+    "policies.",
+    "grouping.",
+    "rollout.num_",
+    "rollout.",
+    "update.",
+    "envs.",
+    "env.",
+)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs of one configuration, by seed."""
+
+    label: str
+    """Short, and different from the other experiments'."""
+    runs: Sequence[RunSummary]
+
+    @property
+    def config(self) -> ExperimentConfig:
+        """Of the first run; the others have other seeds."""
+        return self.runs[0].config
+
+    @property
+    def confidence(self) -> float:
+        """Of every interval."""
+        return self.config.evaluation.confidence
+
+
+def experiments(runs: Sequence[RunSummary]) -> list[Experiment]:
+    """The runs grouped, in order of first appearance."""
+    groups: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        groups.setdefault(_key(run.config), []).append(run)
+    firsts = [found[0].config for found in groups.values()]
+    return [
+        Experiment(label, sorted(found, key=lambda run: run.config.seed))
+        for label, found in zip(labels(firsts), groups.values(), strict=True)
+    ]
+
+
+def labels(configs: Sequence[ExperimentConfig]) -> list[str]:
+    """A name for each: the experiment's, and where others share it, the settings that differ."""
+    flat = [settings(config) for config in configs]
+    found = []
+    for config, own in zip(configs, flat, strict=True):
+        same = [
+            other for other, peer in zip(flat, configs, strict=True) if peer.name == config.name
+        ]
+        differing = [key for key in own if any(other.get(key) != own[key] for other in same)]
+        differing.sort(key=_telling)
+        said = ", ".join(f"{_short(key)} {own[key]}" for key in differing[:SAID])
+        more = " ..." if len(differing) > SAID else ""
+        found.append(f"{config.name}, {said}{more}" if said else config.name)
+    return [
+        f"{label} ({number + 1})" if found.count(label) > 1 else label
+        for number, label in enumerate(found)
+    ]
+
+
+def differences(configs: Sequence[ExperimentConfig]) -> dict[str, list[str]]:
+    """Dotted setting -> its value in each, of all settings that are not the same in all."""
+    flat = [settings(config) for config in configs]
+    keys = dict.fromkeys(key for own in flat for key in own)
+    table = {key: [own.get(key, "-") for own in flat] for key in keys}
+    return {key: values for key, values in table.items() if len(set(values)) > 1}
+
+
+def settings(config: ExperimentConfig) -> dict[str, str]:
+    """Dotted setting -> value as text, of all that decides an experiment."""
+    content = config.model_dump(mode="json", exclude=set(IGNORED))
+    return dict(_flatten("", content))
+
+
+def _key(config: ExperimentConfig) -> str:
+    return json.dumps(settings(config), sort_keys=True)
+
+
+def _flatten(prefix: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        return [
+            pair
+            for key, inner in value.items()
+            for pair in _flatten(f"{prefix}.{key}" if prefix else str(key), inner)
+        ]
+    return [(prefix, value if isinstance(value, str) else json.dumps(value))]
+
+
+def _telling(key: str) -> int:
+    """The place of a setting in a label; how results are measured comes last."""
+    fits = [place for place, start in enumerate(_TELLING) if key.startswith(start)]
+    return fits[0] if fits and key != "rollout.engine" else len(_TELLING)
+
+
+def _short(key: str) -> str:
+    """`rollout.num_candidates` -> `num_candidates`; names under roles and policies stay whole."""
+    return key if key.startswith(("roles.", "policies.")) else key.rpartition(".")[2]

