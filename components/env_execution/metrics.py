@@ -62,7 +62,7 @@ def environment_metrics(
     prefix: str,
     confidence: float = 0.95,
 ) -> dict[str, float]:
-    """`<prefix>/<environment>/...`: how its episodes ended, every role's mean reward in it.
+    """`<prefix>/<environment>/...`: how its episodes ended, and `reward/<role>`, the mean.
 
     None where there is one environment: then `<prefix>/...` says it.
     """
@@ -74,7 +74,7 @@ def environment_metrics(
         )
         rows = [row for row in scored if row.candidate.turn.env == member.name]
         rewards = role_rewards(rows)
-        metrics |= {f"{name}/{role}/reward/mean": mean for role, mean in rewards.items()}
+        metrics |= {f"{name}/reward/{role}": mean for role, mean in rewards.items()}
     return metrics
 
 

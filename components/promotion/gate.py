@@ -98,14 +98,16 @@ def paired(evidence: Evidence, shares: Mapping[str, Fraction]) -> PairedDifferen
             f"evaluation report: {len(ours)} and {len(theirs)} validation tasks, of which "
             f"{len(set(ours) & set(theirs))} are common; expected the same tasks, at least one"
         )
-    parts = by_environment(evidence)
-    if not evidence.strata:
-        return parts[""]
-    if set(parts) != set(shares) or sum(part.num_tasks for part in parts.values()) != len(ours):
+    strata = evidence.strata
+    counted = sorted(task for tasks in strata.values() for task in tasks)
+    if set(strata) != set(shares) or (strata and counted != sorted(ours)):
         raise RecordError(
-            f"evaluation report: tasks of environments {sorted(parts)}, expected each once of "
-            f"{sorted(shares)}"
+            f"evaluation report: {len(ours)} tasks, {len(counted)} of them of environments "
+            f"{sorted(strata) or 'not named'}; expected each once of {sorted(shares) or 'no other'}"
         )
+    parts = by_environment(evidence)
+    if not strata:
+        return parts[""]
     return weighted_difference([(float(share), parts[name]) for name, share in shares.items()])
 
 

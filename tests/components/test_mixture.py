@@ -109,7 +109,7 @@ def test_wrong_values_are_one_line(changes: dict[str, Any], words: str) -> None:
         ({"sokobn": {}}, TEAM, "^envs.sokobn.name is 'sokobn'; expected one of"),
         ({"easy": {"name": "maze"}}, TEAM, "^envs.easy.name is 'maze'; expected one of"),
         ({"sokoban": {"reward": "rich"}}, TEAM, "^envs.sokoban.reward is 'rich'"),
-        ({"sokoban": {"options": {"hight": 6}}}, TEAM, "^envs.sokoban: sokoban option hight: unknown"),
+        ({"sokoban": {"options": {"hight": 6}}}, TEAM, "^envs.sokoban: sokoban option hight: "),
         ({"sokoban": {"roles": {"judge": "tool"}}}, TEAM, r"^envs.sokoban: roles: unknown \['ju"),
         (
             {**GAMES, "code": {}}, TEAM,

@@ -40,6 +40,7 @@ def test_pure_groups_have_no_violations():
         ({"prompt_ids": (1, 2, 4)}, "mixes prompts"),
         ({"prompt_ids": (1, 2)}, "mixes prompts"),
         ({"prompt_ids": ()}, "mixes prompts"),
+        ({"env": "sokoban"}, "mixes environments"),
         ({"policy_version": "tool@1-def"}, "mixes policy versions"),
         ({"temperature": 1.5}, "mixes sampling settings"),
         ({"top_p": 0.9}, "mixes sampling settings"),
@@ -50,6 +51,14 @@ def test_pure_groups_have_no_violations():
 def test_a_mixed_group_is_a_violation(changes, fault):
     expected = f"group 0 (task=X node= turn=0 role=tool) {fault}"
     assert certify(pair(**changes))["violations"] == [expected]
+
+
+def test_no_key_excuses_mixed_environments():
+    """Rewards of two games have no common scale: allow_impure does not reach that far."""
+    certificate = certify(pair(env="sokoban"), TASK_ONLY)
+    assert certificate["violations"] == [
+        "group 0 (task=X node= turn=0 role=tool) mixes environments"
+    ]
 
 
 @pytest.mark.parametrize(
