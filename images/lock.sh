@@ -16,11 +16,11 @@ export_lock() { # FILE GROUP...
   echo "$file: $(wc -l <"$file") packages"
 }
 
-export_lock images/cpu/requirements.lock environments
+export_lock images/cpu/requirements.lock environments cluster
 export_lock images/vllm/requirements.lock rollout environments
 export_lock images/deepspeed/requirements.lock train
 export_lock images/driver/requirements.lock pipeline environments
-export_lock requirements.lock pipeline train rollout environments problems tracking-server laptop dev
+export_lock requirements.lock pipeline cluster train rollout environments problems tracking-server laptop dev
 
 # One person's build of vLLM: pinned by digest, and installed before the locks that name it.
 "$uv" export --quiet --frozen --no-default-groups --only-group rollout --no-emit-project --no-annotate \
