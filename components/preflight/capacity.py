@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from components.config import ExperimentConfig
+from components.members import training_shares
 from components.preflight.findings import Finding, fail, ok, warn
 from components.preflight.memory import (
     GIB,
@@ -20,6 +21,7 @@ from components.preflight.memory import (
     update_memory,
 )
 from components.preflight.shapes import ModelShape
+from components.schedule import spans
 
 ROLLOUT_UTILISATION = 0.1
 """Of peak, in decoding: bound by memory, not by arithmetic."""
@@ -89,7 +91,8 @@ def check_update(
     for name in config.trainable:
         if name not in shapes:
             continue
-        lora, ranks = config.policies[name].lora, config.update.num_processes
+        lora = config.policies[name].lora
+        ranks = config.update.num_nodes * config.update.num_processes
         need = update_memory(shapes[name], lora, config.update, config.rollout, ranks)
         room = gpus.memory_gib * GIB * USABLE
         yield _fits(f"update {name}", need, need, room, gpus, "as configured", _STATES)
@@ -142,7 +145,11 @@ def _fits(
 def _tokens_by_policy(config: ExperimentConfig) -> dict[str, tuple[int, int]]:
     """policy -> (prompt tokens, answer tokens) of an iteration's training play."""
     settings = config.rollout
-    prompts = settings.num_tasks * settings.num_turns
+    parts = spans(training_shares(config), 0, settings.num_tasks)
+    prompts = sum(
+        len(part) * (config.environments[name].num_turns or settings.num_turns)
+        for name, part in parts.items()
+    )
     counts: dict[str, tuple[int, int]] = {}
     for policy in config.roles.values():
         read, written = counts.get(policy, (0, 0))
