@@ -3,6 +3,7 @@
 An arm's changes go over the base section by section; `policies` and `roles` are replaced whole.
 `run://@arm/policy` in them is the policy that another arm of the same seed ended with, so arms can
 start from the same weights, and teams can be put together from roles that were trained apart.
+`like: ../other/study.yaml` takes over all keys of another study that are not given.
 """
 
 import re
@@ -130,7 +131,7 @@ class Study:
 
 def load_study(path: str | Path, short: bool = False) -> Study:
     """Read a study and try every arm's configuration. ConfigError: a line per fault."""
-    content = _read(path)
+    content = _content(path)
     try:
         plan = Plan.model_validate(content)
     except ValidationError as error:
@@ -143,6 +144,17 @@ def load_study(path: str | Path, short: bool = False) -> Study:
         except ConfigError as error:
             raise ConfigError(f"{path}: arms.{arm}: {error}") from error
     return study
+
+
+def _content(path: str | Path) -> dict[str, Any]:
+    """A study's keys, over those of the study that it is `like`; arms that are null are left out."""
+    content = _read(path)
+    like = content.pop("like", None)
+    if like is None:
+        return content
+    whole = merged(_content(Path(path).parent / str(like)), content)
+    whole["arms"] = {name: arm for name, arm in whole["arms"].items() if arm is not None}
+    return whole
 
 
 def _faults(error: ValidationError) -> list[str]:

@@ -40,8 +40,9 @@ SCRIPTS = {
 
 
 def test_every_folder_is_listed() -> None:
-    folders = {path.parent.name for path in FOLDER.glob("*/config.yaml")}
-    assert folders == {*PRESETS, "quickstart", "plan_path_smollm2"}
+    studies = {path.parent.name for path in FOLDER.glob("*/study.yaml")}
+    folders = {path.parent.name for path in FOLDER.glob("*/config.yaml")} | studies
+    assert folders == {*PRESETS, *studies, "quickstart", "plan_path_smollm2", "mixture"}
     page = (FOLDER / "README.md").read_text()
     assert set(re.findall(r"\]\((\w+)/README\.md\)", page)) == folders
 

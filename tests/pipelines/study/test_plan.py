@@ -89,3 +89,17 @@ def test_every_study_of_this_repository_is_whole(path: Path) -> None:
     assert study.plan.name == path.parent.name
     assert load_study(path, short=True).plan.name == f"{path.parent.name}_short"
     assert len(study.plan.seeds) >= 3
+
+
+def test_a_study_can_be_like_another_but_for_some_arms(tmp_path: Path) -> None:
+    write_study(tmp_path).rename(tmp_path / "first.yaml")
+    arms = "{mixed: null, more: {title: more, set: {policies: {a: {base: 'run://@start/a'}}}}}"
+    (tmp_path / "study.yaml").write_text(
+        f"like: first.yaml\nname: second\narms: {arms}\nclaims: []\n"
+    )
+    with pytest.raises(ConfigError, match="arms.more: .*roles.B is 'b'"):
+        load_study(tmp_path / "study.yaml")
+    (tmp_path / "study.yaml").write_text("like: first.yaml\nname: second\narms: {mixed: null}\n")
+    study = load_study(tmp_path / "study.yaml")
+    assert list(study.plan.arms) == ["start", "team", "shared"]
+    assert (study.plan.name, study.plan.candidates) == ("second", 20)
