@@ -44,7 +44,7 @@ def connect() -> Cluster:
             config.load_incluster_config(client_configuration=settings)
             namespace = (ACCOUNT / "namespace").read_text().strip()
         else:
-            config.load_kube_config(client_configuration=settings)
+            config.load_kube_config(_kubeconfig(), client_configuration=settings)
             namespace = _context_namespace()
     except (config.ConfigException, OSError) as error:
         raise ClusterError(
@@ -75,5 +75,10 @@ def refusal(error: Any) -> str:
 def _context_namespace() -> str:
     from kubernetes import config
 
-    _, active = config.list_kube_config_contexts()
+    _, active = config.list_kube_config_contexts(_kubeconfig())
     return str((active or {}).get("context", {}).get("namespace") or "default")
+
+
+def _kubeconfig() -> str | None:
+    """As the environment says now: the client looks at it once, when it is imported."""
+    return os.environ.get("KUBECONFIG") or None
