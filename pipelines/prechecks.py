@@ -13,6 +13,7 @@ from components.preflight.findings import Finding, ok, run_checks, warn
 from components.preflight.places import check_storage, check_tracking
 from components.preflight.policies import check_policies
 from components.preflight.shapes import ModelShape
+from components.preflight.trainer import check_trainer
 from pipelines.access import find_access
 from pipelines.api import Api
 from pipelines.compiling import check_places
@@ -53,6 +54,7 @@ def findings(
     yield from check_cost(config, shapes, rollout or nothing, update or nothing)
     if not options.offline:
         yield from run_checks([("cluster", lambda: _check_cluster(profile, options))])
+        yield from run_checks([("trainer", lambda: _check_trainer(config, profile, options))])
 
 
 def gpus(profile: Profile, step: str, runtime: str) -> Gpus | None:
@@ -67,6 +69,14 @@ def _check_profile(config: ExperimentConfig, profile: Profile) -> Iterator[Findi
     check_images(profile)
     check_places(config, profile)
     yield ok("images", "all by digest; results are kept outside the pods")
+
+
+def _check_trainer(
+    config: ExperimentConfig, profile: Profile, options: argparse.Namespace
+) -> Iterator[Finding]:
+    wanted = profile.trainjob
+    nodes = config.update.num_nodes
+    yield from check_trainer(nodes, wanted.runtime, wanted.kind, options.namespace)
 
 
 def _check_cluster(profile: Profile, options: argparse.Namespace) -> Iterator[Finding]:
