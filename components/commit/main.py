@@ -69,7 +69,7 @@ def commit_initial(
     """Write the training state of iteration 0 and bind the run's name to its configuration.
 
     inputs: policies (JSON `{"policies": {name: PolicyRef}}`). outputs: state. ConfigError if the
-    name belongs to another configuration.
+    name belongs to another configuration. What the preparation measured goes to MLflow, step 0.
     """
 
     def compute(step: StepContext) -> Mapping[str, float]:
@@ -77,7 +77,7 @@ def commit_initial(
         policies = _initial_policies(inputs["policies"], step.config)
         digest = step.config.digest()
         state = TrainingState(run, 0, digest, policies, {}, policies, next_task=0)
-        save_state(outputs["state"], state)
+        save_state(outputs["state"], replace(state, mlflow=_log_preparation(step)))
         return {"commit/num_policies": len(policies)}
 
     metrics = run_step("commit_initial", config, run, iteration, inputs, outputs, compute)
@@ -89,8 +89,7 @@ def _log(step: StepContext, inputs: Mapping[str, str], state: TrainingState) -> 
     """Log the iteration's metrics, samples and episodes; the ids of the tracking server's runs."""
     from components import tracking
 
-    manifests = read_manifest(step.store, step.run, step.iteration).values()
-    metrics = merged_metrics(manifest.metrics for manifest in manifests)
+    metrics = _metrics(step)
     samples = records.read(inputs["samples"], Sample)
     episodes = records.read(inputs["episodes"], Episode)
     with step.meter.measure("tracking"):
@@ -98,6 +97,23 @@ def _log(step: StepContext, inputs: Mapping[str, str], state: TrainingState) -> 
             step.config, step.run, step.iteration, metrics,
             samples=samples, episodes=episodes, previous=state.mlflow,
         )  # fmt: skip
+
+
+def _log_preparation(step: StepContext) -> dict[str, str]:
+    """Log the metrics of the steps before the first iteration: models made, warm start."""
+    from components import tracking
+
+    with step.meter.measure("tracking"):
+        return tracking.log_iteration(
+            step.config, step.run, step.iteration, _metrics(step),
+            samples=None, episodes=None, previous={},
+        )  # fmt: skip
+
+
+def _metrics(step: StepContext) -> dict[str, float]:
+    """Of all committed steps of the iteration."""
+    manifests = read_manifest(step.store, step.run, step.iteration).values()
+    return merged_metrics(manifest.metrics for manifest in manifests)
 
 
 def _publish(name: str, config: str, run: str, iteration: int, path: str) -> None:

@@ -113,7 +113,7 @@ def without_active_run() -> Iterator[str | None]:
 def _error(uri: str, action: str, error: Exception) -> TrackingError:
     reason = " ".join(str(error).split())[:300]
     return TrackingError(
-        _public(f"MLflow at {uri}: {action} failed: {reason.rstrip('.')}; {_fix(uri)}")
+        public(f"MLflow at {uri}: {action} failed: {reason.rstrip('.')}; {_fix(uri)}")
     )
 
 
@@ -122,7 +122,7 @@ def _cause(uri: str, error: Exception) -> Exception | None:
     return None if urlsplit(uri).password else error
 
 
-def _public(text: str) -> str:
+def public(text: str) -> str:
     """The text without user and password in its URIs."""
     return re.sub(r"://[^/@\s]+@", "://", text)
 

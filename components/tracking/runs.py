@@ -52,14 +52,16 @@ def training_run(
 
     A made run begins `seconds` ago: what its first iteration took.
 
-    Without `previous` ids, a run that already has points of later iterations belongs to another
-    history of the same name (its store was deleted): it is left alone and a new one begins.
+    Without `previous` ids, a run of another configuration, or with points of later iterations,
+    belongs to another history of the same name (its store was deleted): it is left alone.
     """
     tags = {"rolewise.run": run, "rolewise.kind": "training"}
     known = previous.get("training_run_id")
     for found in _find(client, experiment, tags):
         begun = int(found.data.tags.get(BEGUN, -1))
-        if found.info.run_id == known or (not known and begun <= iteration):
+        digest = found.data.tags.get("rolewise.config_digest", config.digest())
+        same = begun <= iteration and digest == config.digest()
+        if found.info.run_id == known or (not known and same):
             if "rolewise.config_digest" not in found.data.tags:
                 _describe(client, config, run, found.info.run_id)
             return str(found.info.run_id)

@@ -3,7 +3,8 @@
 A span holds the prompt, the answer that was played and all K siblings with rewards by part and
 advantages. Which episodes: about half solved, half not, chosen by a digest, so that a repetition
 writes the same traces under the same ids. Records carry no clock times; a span lasts 1 ms per
-sampled token, from the moment of logging, which keeps order and proportion.
+sampled token, from the moment of logging, which keeps order and proportion. The same episodes are
+a page of the sibling viewer among the iteration run's artifacts; each trace links to it by a tag.
 """
 
 import hashlib
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from components.config import ExperimentConfig
 from components.seeds import derive_seed
-from components.tracking.connection import tracking_uri
+from components.tracking.connection import is_server, open_client, public, tracking_uri
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PAGE = "episodes.html"
 _MS = 1_000_000
 """Nanoseconds."""
 
@@ -38,12 +40,42 @@ def log_traces(
     if not chosen:
         return 0
     client = TracingClient(tracking_uri(config.tracking))
-    rows = _rows(samples, {episode["task_id"] for episode in chosen})
-    built = [_build(run, iteration, episode, rows, ids) for episode in chosen]
+    kept = _of_tasks(samples, {episode["task_id"] for episode in chosen})
+    log_page(config, run, iteration, kept, chosen, ids)
+    rows = kept.drop_columns(["logprobs"]).to_pylist(maps_as_pydicts="strict")
+    where = artifact_address(tracking_uri(config.tracking), ids)
+    built = [_build(run, iteration, episode, rows, ids, where) for episode in chosen]
     client.log_spans(ids["experiment_id"], [span for _, spans in built for span in spans])
     for info, _ in built:
         client.start_trace(info)
     return len(built)
+
+
+def log_page(
+    config: ExperimentConfig,
+    run: str,
+    iteration: int,
+    samples: "pa.Table",
+    chosen: Sequence[Mapping[str, Any]],
+    ids: Mapping[str, str],
+) -> None:
+    """The traced episodes as the sibling viewer's page: an artifact of the iteration's run."""
+    from io import StringIO
+
+    from components.reporting.viewer.page import Source, write_page
+
+    page = StringIO()
+    title = f"{run}, iteration {iteration}: the traced episodes"
+    write_page(page, title, list(config.roles), [Source(iteration, "training", samples, chosen)])
+    client = open_client(config.tracking)
+    client.log_text(ids["iteration_run_id"], page.getvalue(), PAGE)
+
+
+def artifact_address(uri: str, ids: Mapping[str, str]) -> str:
+    """Where MLflow's UI shows the page: whole for a server, else from the UI's own address on."""
+    server = uri.rstrip("/") if is_server(uri) else ""
+    place = f"{ids['experiment_id']}/runs/{ids['iteration_run_id']}/artifacts/{PAGE}"
+    return public(f"{server}/#/experiments/{place}")
 
 
 def choose(
@@ -77,15 +109,11 @@ def turns_of(episode_id: str, rows: Sequence[Mapping[str, Any]]) -> list[list[Ma
     return [sorted(group, key=played_first) for group in ordered]
 
 
-def _rows(samples: "pa.Table", tasks: set[str]) -> list[dict[str, Any]]:
-    """The samples of these tasks; log-probs, the bulk, are left out."""
+def _of_tasks(samples: "pa.Table", tasks: set[str]) -> "pa.Table":
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kept = samples.drop_columns(["logprobs"])
-    mask = pc.is_in(kept["task_id"], value_set=pa.array(sorted(tasks)))
-    rows: list[dict[str, Any]] = kept.filter(mask).to_pylist(maps_as_pydicts="strict")
-    return rows
+    return samples.filter(pc.is_in(samples["task_id"], value_set=pa.array(sorted(tasks))))
 
 
 def _build(
@@ -94,8 +122,9 @@ def _build(
     episode: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
     ids: Mapping[str, str],
+    page: str,
 ) -> tuple[Any, list[Any]]:
-    """(TraceInfo, spans) of one episode."""
+    """(TraceInfo, spans) of one episode. `page`: the address of the viewer that shows it."""
     name = f"{run}/{iteration}/{episode['episode_id']}"
     trace = hashlib.sha256(f"{ids['iteration_run_id']}/{name}".encode()).hexdigest()[:32]
     start = clock = time.time_ns()
@@ -114,6 +143,7 @@ def _build(
         trace, 0, f"episode {episode['status']}", attributes, (start, max(clock, start + _MS))
     )
     info = _info(run, iteration, episode, trace, ids, (start, clock), name)
+    info.tags["rolewise.episodes"] = page
     return info, [root, *spans]
 
 

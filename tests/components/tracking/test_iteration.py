@@ -168,3 +168,25 @@ def test_uri_of_the_configuration_then_the_environment_then_sqlite(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/new/folder/x.db")
     assert tracking_uri(plain).endswith("new/folder/x.db")
     assert tracking_uri(tracked().tracking) == f"sqlite:///{tmp_path}/mlflow.db"
+
+
+def test_the_preparation_is_step_0_of_the_same_series(tracked: Tracked) -> None:
+    config = tracked()
+    start = log(config, 0, metrics={"warm_start/A/loss": 0.7, "system/warm_start/wall_s": 9.0})
+    ids = log(config, 1, start)
+    client = open_client(config.tracking)
+    assert ids["training_run_id"] == start["training_run_id"]
+    assert ids["iteration_run_id"] != start["iteration_run_id"]
+    training = ids["training_run_id"]
+    assert points(client, training, "warm_start/A/loss") == [(0, 0.7)]
+    assert points(client, training, "rollout/A/reward/mean") == [(1, 0.5)]
+    assert client.get_run(training).data.params["rollout.num_candidates"] == "4"
+    assert client.get_run(start["iteration_run_id"]).data.tags["rolewise.iteration"] == "0"
+
+
+def test_another_configuration_under_the_same_name_begins_a_new_run(tracked: Tracked) -> None:
+    first = log(tracked(), 0)
+    other = log(tracked(rollout={"num_candidates": 8, "num_tasks": 2}), 0)
+    assert other["training_run_id"] != first["training_run_id"]
+    again = log(tracked(), 0)
+    assert again["training_run_id"] == first["training_run_id"]

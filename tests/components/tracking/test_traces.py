@@ -1,6 +1,10 @@
 """Episodes as traces in a real SQLite MLflow."""
 
+import base64
+import gzip
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +12,7 @@ import pytest
 from components.records import Sample, to_table
 from components.tracking import log_iteration
 from components.tracking.connection import open_client
-from components.tracking.traces import choose, turns_of
+from components.tracking.traces import artifact_address, choose, turns_of
 from envs.base import Status
 from tests.components.tracking.episodes import K, make_tables, make_turn
 from tests.components.tracking.stores import Tracked
@@ -90,3 +94,26 @@ def test_siblings_of_parallel_episodes_are_found() -> None:
 def test_spans_keep_json_values(tracked: Tracked) -> None:
     (trace,) = log(tracked(), [True])
     assert json.loads(json.dumps(trace.data.spans[0].outputs))["team_reward"] == 1.0
+
+
+def test_the_traced_episodes_are_a_page_that_every_trace_links_to(tracked: Tracked) -> None:
+    config = tracked()
+    found = log(config, [True, False, True, False, True])
+    client = open_client(config.tracking)
+    run = found[0].info.trace_metadata["mlflow.sourceRun"]
+    ids = {"experiment_id": client.get_run(run).info.experiment_id, "iteration_run_id": run}
+    path = f"#/experiments/{ids['experiment_id']}/runs/{ids['iteration_run_id']}/artifacts/"
+    assert {t.info.tags["rolewise.episodes"] for t in found} == {f"/{path}episodes.html"}
+    files = client.list_artifacts(ids["iteration_run_id"])
+    assert [item.path for item in files] == ["episodes.html"]
+    page = Path(client.download_artifacts(ids["iteration_run_id"], "episodes.html")).read_text()
+    packed = re.search(r'id="index">([^<]+)<', page)
+    assert packed is not None
+    index = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    assert sorted(index["rows"]["episode"]) == sorted(t.info.request_preview for t in found)
+
+
+def test_a_servers_page_has_its_whole_address_without_its_password() -> None:
+    ids = {"experiment_id": "1", "iteration_run_id": "r"}
+    found = artifact_address("https://me:secret@mlflow.example/", ids)
+    assert found == "https://mlflow.example/#/experiments/1/runs/r/artifacts/episodes.html"
