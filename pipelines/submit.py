@@ -52,7 +52,6 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "--service-account", metavar="SA",
         help="of the runs' pods; default: the profile's, else the installation's",
     )  # fmt: skip
-    add("--ca-file", metavar="FILE", help="certificate authority of the endpoint")
     add("--terminate-on-interrupt", action="store_true", help="default: the run goes on")
 
 
