@@ -135,6 +135,7 @@ class ServerEngine:
                 break
             if number + 1 < MAX_ROUNDS:
                 print(f"{lost}; waiting for it, then asking again", flush=True)
+                time.sleep(0.2 * 2**number)
                 self._endpoints = self._servers.arrange(self._team)
         if not found:
             raise RolewiseError(f"{lost}; {MAX_ROUNDS} times in a row")

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -47,8 +48,11 @@ class LocalPlace:
 
     adopts = False
 
-    def __init__(self, run: str, settings: ServerConfig, logs: Path) -> None:
-        self._run, self._settings, self._logs = run, settings, logs
+    def __init__(
+        self, run: str, settings: ServerConfig, logs: Path, more: Sequence[str] = ()
+    ) -> None:
+        """`more`: further arguments of every server."""
+        self._run, self._settings, self._logs, self._more = run, settings, logs, more
         self._children: dict[str, tuple[subprocess.Popen[bytes], int]] = {}
 
     def begin(self, server: Server, plan: Plan, holder: str) -> str:
@@ -66,6 +70,7 @@ class LocalPlace:
             sys.executable, "-m", "components.rollout.warm", f"--run={self._run}",
             f"--name={server.name}", "--host=127.0.0.1", f"--port={port}", f"--holder={holder}",
             f"--max-age-s={self._settings.max_age_s}", f"--plan={plan.to_json()}",
+            *self._more,
         ]  # fmt: skip
         self._logs.mkdir(parents=True, exist_ok=True)
         environment = {"OMP_NUM_THREADS": "1", **os.environ}

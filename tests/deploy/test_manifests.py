@@ -20,7 +20,8 @@ from tests.deploy.rendered import (
 from tests.deploy.schema import faults
 
 DOCS = (FOLDER.parent / "docs" / "deployment.md").read_text()
-OPTIONAL = [name for name in COMPONENTS if name in ("external-storage", "kueue", "trainjobs")]
+ON_DEMAND = ("external-storage", "kueue", "trainjobs", "warm-servers")
+OPTIONAL = [name for name in COMPONENTS if name in ON_DEMAND]
 FILES = [
     path for path in sorted(FOLDER.rglob("*.yaml"))
     if path.name not in ("kustomization.yaml", "database.yaml", "profile.yaml")  # no manifests
@@ -93,6 +94,15 @@ def test_rights_are_the_least(tmp_path: Path) -> None:
             ("trainer.kubeflow.org", "trainjobs"): (None, ["create", "get", "patch", "delete"]),
             ("", "pods", "events"): (None, ["list"]),
             ("", "pods/log"): (None, ["get"]),
+        },
+        "rolewise-warm-servers": {
+            ("apps", "deployments"): (None, ["create", "get", "patch", "delete"]),
+            ("", "services"): (None, ["create", "patch", "delete"]),
+            ("", "pods"): (None, ["list"]),
+        },
+        "rolewise-server": {
+            ("apps", "deployments"): (None, ["delete"]),
+            ("", "services"): (None, ["delete"]),
         },
     }  # fmt: skip
 

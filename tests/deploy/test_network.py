@@ -135,3 +135,15 @@ def test_the_database_takes_mlflow_alone() -> None:
     assert allowed(rules, mlflow("8xh100"), database, 5432)
     assert not allowed(rules, pod("commit", "8xh100"), database, 5432)
     assert not allowed(rules, database, OUTSIDE, 443)
+
+
+def test_steps_that_sample_reach_warm_servers_and_nobody_else_does(tmp_path: Path) -> None:
+    manifests = with_components(tmp_path, "8xh100", ["warm-servers"])
+    rules = list(of_kind(manifests, "NetworkPolicy").values())
+    server = Peer({"rolewise.dev/server": "warm-r"}, "rolewise")
+    for step in ("rollout", "evaluate_team", "sample_turn"):
+        assert allowed(rules, pod(step, "8xh100"), server, 8000), step
+        assert not allowed(rules, pod(step, "8xh100"), server, 22), step
+    stranger = Peer({"app": "notebook"}, "rolewise")
+    assert not allowed(rules, stranger, server, 8000)
+    assert not allowed(rules, Peer({"app": "notebook"}, "kubeflow"), server, 8000)

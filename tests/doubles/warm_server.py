@@ -4,9 +4,11 @@ As a program it takes the place of `components.rollout.warm.process`; with WARM_
 ends at once.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+import socket
 import sys
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +16,7 @@ from typing import Any
 
 from components.rollout.warm.control import EXPECTED
 from components.rollout.warm.process import NAME
+from components.rollout.warm.worker import die_with_parent
 
 JSON = dict[str, Any]
 
@@ -120,16 +123,36 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815
 
 
-def listening(fake: FakeServer) -> ThreadingHTTPServer:
+class Listener(ThreadingHTTPServer):
+    """Its end is the end of all connections, as that of a process is."""
+
+    daemon_threads = True
+
+    def __init__(self, *given: Any) -> None:
+        self.connections: list[Any] = []
+        super().__init__(*given)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.append(request)
+        super().process_request(request, client_address)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def listening(fake: FakeServer) -> Listener:
     """The HTTP server, not yet serving."""
     handler = type("Bound", (Handler,), {"fake": fake})
-    server = ThreadingHTTPServer((fake.host, fake.port), handler)
-    server.daemon_threads = True
+    server = Listener((fake.host, fake.port), handler)
     fake.port = server.server_port
     return server
 
 
 def main(path: str) -> None:
+    die_with_parent()
     with open(path) as file:
         content = json.load(file)
     seat, plan = content["seat"], json.loads(content["plan"])

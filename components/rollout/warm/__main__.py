@@ -25,6 +25,7 @@ def main() -> int:
     add("--port", type=int, default=8000)
     add("--max-age-s", type=float, required=True, help="after which it ends in any case")
     add("--holder", help="the only driver that may renew its lease; default: any")
+    add("--module", default="components.rollout.warm.process", help="the program that serves")
     add("--kubernetes-api", metavar="URL", help="default: the cluster's own")
     add("--account", type=Path, metavar="FOLDER", help="service account; default: the pod's own")
     options = parser.parse_args()
@@ -34,7 +35,7 @@ def main() -> int:
     try:
         return Keeper(
             options.run, options.name, Plan.from_json(options.plan), options.host, options.port,
-            options.max_age_s, options.holder, account,
+            options.max_age_s, options.holder, account, options.module,
         ).keep()  # fmt: skip
     except RolewiseError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)

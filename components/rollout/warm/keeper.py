@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +46,8 @@ class Keeper:
     holder: str | None = None
     account: Account | None = None
     """None outside a cluster: there is nothing to remove."""
-    command: Sequence[str] = (sys.executable, "-m", "components.rollout.warm.process")
+    module: str = "components.rollout.warm.process"
+    """The program that serves; it is given the path of a file with plan and seat."""
     poll_s: float = 1.0
     say: Callable[[str], None] = lambda text: print(text, flush=True)
     key: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -85,7 +86,9 @@ class Keeper:
         path = folder / "plan.json"
         path.touch(mode=0o600)
         path.write_text(json.dumps({"plan": self.plan.to_json(), "seat": asdict(seat)}))
-        return subprocess.Popen([*self.command, str(path)], start_new_session=True)
+        return subprocess.Popen(
+            [sys.executable, "-m", self.module, str(path)], start_new_session=True
+        )
 
     def _attend(self, child: "subprocess.Popen[bytes]", watch: Watch) -> tuple[bool, str | None]:
         """Until the child or the lease ends: whether it was ever ready, and why it must end."""
@@ -113,6 +116,8 @@ class Keeper:
             return False
 
     def _leave(self, reason: str) -> int:
+        """Take the Deployment along; that its pod is told to end then is no news."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.say(f"{self.name}: ends: {reason}")
         if self.account:
             self.say(f"{self.name}: {remove_self(self.name, self.account)}")

@@ -17,8 +17,8 @@ from components.state import check_run
 from components.storage import Store
 
 NEEDS_SERVER = ("rollout", "sample_turn", "evaluate_team")
-"""Steps of an iteration: its driver has started the servers before. Others, such as the evaluation
-before the first iteration, may play by themselves, on the accelerator that they book."""
+"""Steps that play the run's own team, for which the driver has started servers. The evaluations at
+a run's start and end hold several teams at a time; they play by themselves, on what they book."""
 
 
 @dataclass(frozen=True)
