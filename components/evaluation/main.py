@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from components import records
+from components.answers import keep_answers
 from components.engine import Engine
 from components.env_execution.boards import deal
 from components.env_execution.environments import (
@@ -107,6 +108,7 @@ def _write(
     benchmarks: dict[str, Any] = {}
     for name, (where, item) in played.items():
         benchmarks |= benchmark_reports(name, where, item.episodes, item.scored, confidence)
+        keep_answers(step, name, item.scored)
     report = full_report(meeting, members, benchmarks, confidence)
     report |= {"run": step.run, "iteration": step.iteration}
     Path(outputs["report"]).write_text(json.dumps(report, indent=1, sort_keys=True))

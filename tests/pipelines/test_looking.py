@@ -1,0 +1,172 @@
+"""Reports and episode pages of runs that real steps committed."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from components import records
+from components.answers import keep_answers
+from components.config import parse_config
+from components.errors import ConfigError
+from components.policies import PolicyRef
+from components.records import Episode, Sample
+from components.state import TrainingState, register_run, write_state
+from components.step import run_step
+from components.storage import open_store
+from envs.base import Status
+from pipelines.finding import FoundRun
+from pipelines.looking import hardware_of, write_episodes, write_report
+from pipelines.profile import load_profile
+from pipelines.verbs import episodes as episodes_verb
+from pipelines.verbs import report as report_verb
+from tests.components.reporting.viewer.rows import make_group
+
+CERTIFICATE = {
+    "groups": {"turn": [0], "role": ["tool"], "size": [2], "zero_variance": [0],
+               "reward_std": [0.5]}
+}  # fmt: skip
+
+
+@pytest.fixture
+def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., FoundRun]:
+    """Makes a run of two played iterations in a store of this test."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(name: str = "r", seed: int = 0, **rollout: Any) -> FoundRun:
+        config = parse_config(
+            {
+                "name": "maze", "env": {"name": "plan_path"}, "roles": {"tool": "tool"},
+                "policies": {"tool": {"base": "init://", "init": {}}}, "seed": seed,
+                "rollout": rollout, "storage": {"uri": f"file://{tmp_path}/store"},
+            }
+        )  # fmt: skip
+        found = FoundRun(name, config, open_store(config.storage))
+        register_run(found.store, name, config)
+        for iteration in range(3):
+            play(found, tmp_path, iteration)
+        return found
+
+    return make
+
+
+def play(found: FoundRun, folder: Path, iteration: int) -> None:
+    """Commit one iteration whose team solves `iteration` of 2 held-out tasks."""
+    config, outputs = found.config.to_json(), {"scored": "", "episodes": "", "evaluation": ""}
+    held_out = [
+        Episode(f"m/{i}", f"m/{i}", "maze", "validation", 0, 1 + i,
+                Status.SOLVED if i < iteration else Status.FAILED, 0.0)
+        for i in range(2)
+    ]  # fmt: skip
+
+    def rollout(step: Any) -> Mapping[str, float]:
+        Path(outputs["scored"]).write_text("")
+        training = [Episode("t/0", "t/0", "maze", "train", 0, 1, Status.SOLVED, 1.0)]
+        records.write(outputs["episodes"], Episode, training)
+        records.write(outputs["evaluation"], Episode, held_out)
+        answers = [row.scored for i in range(2) for row in make_group(f"m/{i}", rewards=(1.0,))]
+        keep_answers(step, "validation", answers)
+        prefix = "evaluation/validation"
+        return {f"{prefix}/success": iteration / 2, f"{prefix}/num_tasks": 2.0}
+
+    def group(step: Any) -> Mapping[str, float]:
+        records.write(paths["samples"], Sample, make_group())
+        Path(paths["certificate"]).write_text(json.dumps(CERTIFICATE))
+        return {"grouping/num_samples": 2.0}
+
+    outputs |= {name: str(folder / name) for name in outputs}
+    paths = {name: str(folder / name) for name in ("samples", "certificate")}
+    if iteration:
+        run_step("rollout", config, found.name, iteration, {}, outputs, rollout)
+        run_step("group", config, found.name, iteration, {}, paths, group)
+    policy = PolicyRef("tool", iteration, f"{found.store.uri}/policies/x", "0" * 64, 1)
+    state = TrainingState(
+        found.name, iteration, found.config.digest(), {"tool": policy}, {}, {"tool": policy}, 0
+    )
+    write_state(found.store, state)
+
+
+def options(*runs: str, **values: Any) -> Any:
+    base = {"store": None, "output": None, "overrides": [], "name": None, "profile": None,
+            "price_per_gpu_hour": None, "no_episodes": False}  # fmt: skip
+    return SimpleNamespace(run=list(runs), **(base | values))
+
+
+def store_of(found: FoundRun) -> str:
+    return found.config.storage.uri
+
+
+def test_a_report_has_its_run_and_a_link_to_its_episodes(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = begin()
+    assert report_verb._report(options("r", store=store_of(found))) == 0
+    page = Path("build/runs/r/report.html").read_text()
+    assert 'href="episodes.html"' in page and "team, prompts only" not in page
+    assert "single agent + GRPO" in page
+    assert 'href="report.html"' in Path("build/runs/r/episodes.html").read_text()
+    printed = capsys.readouterr().out
+    assert "report: build/runs/r/report.html" in printed and "promotion: not asked" in printed
+
+
+def test_several_runs_share_a_report_with_relative_links(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [begin("a"), begin("b", 1), begin("c", 0, beam=2)]
+    names = [run.name for run in runs]
+    assert report_verb._report(options(*names, "a", store=store_of(runs[0]))) == 0
+    page = Path("build/reports/a-and-2-more.html").read_text()
+    assert "3 runs of 2 experiments" in page and "../runs/c/episodes.html" in page
+    assert "2 seeds" in capsys.readouterr().out
+    assert report_verb._report(options("a", "b", store=store_of(runs[0]), output="x.html")) == 0
+    assert 'href="build/runs/b/episodes.html"' in Path("x.html").read_text()
+
+
+def test_a_run_that_has_only_begun_has_no_episodes(begin: Callable[..., FoundRun]) -> None:
+    found = begin()
+    found.store.delete("runs/r/state/000001.json")
+    found.store.delete("runs/r/state/000002.json")
+    written = write_report([found])
+    assert "its episodes" not in written.path.read_text()
+
+
+def test_unreadable_episodes_leave_a_report(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = begin()
+    (key,) = (k for k in found.store.list("runs/r/steps/000002/group/") if k.endswith("/samples"))
+    found.store.delete(key)
+    written = write_report([found])
+    assert "its episodes are left out" in capsys.readouterr().out
+    assert "Curves" in written.path.read_text()
+
+
+def test_episodes_of_training_and_of_held_out_play(begin: Callable[..., FoundRun]) -> None:
+    found = begin()
+    verb = SimpleNamespace(run="r", store=store_of(found), iteration=2, against=1, output="e.html")
+    assert episodes_verb._episodes(verb) == 0  # type: ignore[arg-type]
+    assert write_episodes(found, 2).num_episodes == 3  # one of training, two held out
+    assert write_episodes(found, 2, 1).num_episodes == 6
+    assert write_episodes(found).path == Path("build/runs/r/episodes-000002.html")
+
+
+@pytest.mark.parametrize(
+    ("iteration", "against", "message"),
+    [(0, None, "nothing was played in iteration 0; expected 1 to 2"), (9, None, "iteration 9"),
+     (2, 2, "--against 2 is the iteration itself")],
+)  # fmt: skip
+def test_iterations_that_cannot_be_shown(
+    begin: Callable[..., FoundRun], iteration: int, against: int | None, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        write_episodes(begin(), iteration, against)
+
+
+def test_a_price_given_goes_before_the_profiles() -> None:
+    hardware = hardware_of(load_profile("8xh100"), 2.5)
+    assert hardware.gpus["rollout"] == 8 and "group" not in hardware.gpus
+    assert hardware.price_per_hour["update"] == 2.5
+    assert hardware_of(load_profile("cpu"), 2.5).gpus == {}
