@@ -6,7 +6,7 @@ words of Argo and Kubernetes about its pod: no image, no quota, no node, no memo
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -92,6 +92,14 @@ def hint_of(message: str) -> Hint | None:
     return next((hint for hint in HINTS if re.search(hint.pattern, message)), None)
 
 
+def waits(found: list[Pod]) -> Iterator[tuple[tuple[str, str], str]]:
+    """(step and kind, sentence) of each pod that waits for something that can be given."""
+    for pod in found:
+        hint = hint_of(pod.message) if pod.phase == "Pending" else None
+        if hint:
+            yield (pod.step, hint.pattern), f"{pod.step} waits: {pod.message}; {_fix(hint, pod)}"
+
+
 @dataclass
 class WaitingPods:
     """Says once of each step of a run why it waits, if there is something to do about it."""
@@ -116,11 +124,10 @@ class WaitingPods:
         except ApiError:
             self._next = float("inf")
             return
-        for pod in found:
-            hint = hint_of(pod.message) if pod.phase == "Pending" else None
-            if hint and (pod.step, hint.pattern) not in self._told:
-                self._told.add((pod.step, hint.pattern))
-                self.say(f"{pod.step} waits: {pod.message}; {_fix(hint, pod)}")
+        for subject, sentence in waits(found):
+            if subject not in self._told:
+                self._told.add(subject)
+                self.say(sentence)
 
 
 def _fix(hint: Hint, pod: Pod) -> str:

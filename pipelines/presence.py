@@ -79,7 +79,7 @@ def announced(run: str, store: str, iterations: int) -> Iterator[None]:
     except KeyboardInterrupt:
         outcome = ("interrupted", "")
         raise
-    except BaseException as error:
+    except BaseException as error:  # the boundary of a driver: how it ended is kept
         words = (
             str(error) if isinstance(error, RolewiseError) else f"{type(error).__name__}: {error}"
         )
