@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from components.errors import PolicyError
+from components.models.records import read_origin
+from components.promotion.licences import title
 from components.update.initialise import hub
 from components.update.initialise.packages import converted, package_folder
 
@@ -57,7 +59,7 @@ def fetch_model(
 
 def _local(path: Path, source: str, cache: Path, say: Say) -> Fetched:
     if path.is_dir():
-        return Fetched(path, f"folder {path.resolve().name}", None)
+        return Fetched(path, f"folder {path.resolve().name}", _folder_licence(path))
     if not path.is_file():
         raise ValueError("no such file or folder here")
     if path.suffix != ".gguf":
@@ -101,6 +103,14 @@ def gguf_licence(path: Path) -> str | None:
 
     field = GGUFReader(str(path)).get_field("general.license")
     return None if field is None else str(field.contents())
+
+
+def _folder_licence(folder: Path) -> str | None:
+    """As an earlier import noted it, else as the text of its LICENSE begins."""
+    if noted := read_origin(folder).get("licence"):
+        return str(noted)
+    texts = [path.read_text(errors="replace") for path in sorted(folder.glob("LICEN[CS]E*"))]
+    return next((name for text in texts if (name := title(text))), None)
 
 
 def _package_licence(package: str) -> str | None:

@@ -70,6 +70,16 @@ def test_a_folder_is_stored_without_pickles_and_code(folder: Path, storage: Stor
     assert listed(open_store(storage)) == [record]
 
 
+def test_a_folder_s_licence_goes_on(folder: Path, storage: StorageConfig) -> None:
+    assert import_model(str(folder), storage, say=silent).licence is None
+    (folder / "LICENSE").write_text("MIT License\n\nCopyright")
+    first = import_model(str(folder), storage, say=silent)
+    assert first.licence == "mit" and len(listed(open_store(storage))) == 2
+    stored = Path(first.base.removeprefix("file://"))
+    (stored / "LICENSE").unlink()
+    assert import_model(str(stored), storage, name="again", say=silent).licence == "mit"
+
+
 def test_a_run_trains_from_an_imported_model(folder: Path, storage: StorageConfig) -> None:
     record = import_model(str(folder), storage, say=silent)
     config = parse_config({
