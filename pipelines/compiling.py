@@ -20,7 +20,7 @@ MAX_DAG_BYTES = 64 * 1024
 MAX_PARAMETERS = 10
 MAX_TASKS = 40
 """Of one run: an Argo Workflow grows by about 35 KiB a task, and etcd takes 1.5 MiB."""
-PIPELINES = ("iteration", "preparation", "promotion", "training")
+PIPELINES = ("iteration", "preparation", "promotion", "evaluation", "training")
 
 
 def compile(
@@ -173,6 +173,10 @@ def _builder(pipeline: str) -> Callable[..., Any]:
         from pipelines.promotion import promotion_pipeline
 
         return promotion_pipeline
+    if pipeline == "evaluation":
+        from pipelines.promotion import evaluation_pipeline
+
+        return evaluation_pipeline
     if pipeline == "training":
         from pipelines.training import training_pipeline
 

@@ -89,16 +89,25 @@ def promote(
     config: ExperimentConfig, options: Options, iteration: int | None, display: Display
 ) -> dict[str, Any]:
     """Run the promotion pipeline for an iteration's team (None: the latest); return the verdict."""
+    chosen = run_closing("promotion", config, options, iteration, display)
     run = run_name(config, options.name)
-    store = open_store(config.storage)
-    chosen = _existing(store, run, iteration)
+    return verdict(open_store(config.storage), run, chosen) or {}
+
+
+def run_closing(
+    pipeline: str, config: ExperimentConfig, options: Options, iteration: int | None,
+    display: Display,
+) -> int:  # fmt: skip
+    """Run `promotion` or `evaluation` for an iteration's team (None: the latest); returns which."""
+    run = run_name(config, options.name)
+    chosen = _existing(open_store(config.storage), run, iteration)
     start = Runner(config, run, options.runner, display, options.keep_artifacts)
-    call: Call = ("promotion", chosen, {"iteration": chosen})
+    call: Call = (pipeline, chosen, {"iteration": chosen})
     with options.presence(run, config):
-        display.begin(f"promotion of iteration {chosen}", 0)
+        display.begin(f"{pipeline} of iteration {chosen}", 0)
         _with_retries(start, call, options.retries, display)
         display.end()
-    return verdict(store, run, chosen) or {}
+    return chosen
 
 
 def _existing(store: Store, run: str, iteration: int | None) -> int:

@@ -41,6 +41,8 @@ def collect(
         name: licence_of(store, base, state.initial[name]) for name, base in manifest.bases.items()
     }
     curve = curve_of(store, manifest.run, manifest.iteration)
+    if report:
+        curve[manifest.iteration] = report["benchmarks"]["validation"]["success"]
     run = state.mlflow.get("training_run_id")
     return Facts(manifest, config, report, curve, licences, run)
 

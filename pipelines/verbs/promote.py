@@ -2,31 +2,88 @@
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any
 
 from pipelines import arguments
 
-TEXT = "evaluate a team and move the aliases to it"
+TEXT = "evaluate a team and move the aliases to it if it passes the gate"
+MORE = """\
+examples:
+  python -m pipelines promote experiments/quickstart/config.yaml --iteration 4
+  python -m pipelines promote quickstart-fa64ed1b             # a run's name, the latest iteration
+  python -m pipelines promote quickstart-fa64ed1b --dry-run   # evaluate and say, move nothing
+
+The gate: the lower bound of the paired success difference to the champion (at first: to the team
+that the run began with) is above promotion.min_gain. What was evaluated is not played again.
+exit codes: 0 promoted (or would be), 1 a step failed, 2 wrong input, 3 the gate refused."""
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    promote = arguments.add_config(verbs, "promote", _promote, TEXT)
+    promote = arguments.add_config(verbs, "promote", _promote, TEXT, MORE)
     promote.add_argument("--iteration", type=int, metavar="N", help="default: the latest")
+    promote.add_argument(
+        "--dry-run", action="store_true",
+        help="evaluate the team and say what the gate would; no version, no alias, no log entry",
+    )  # fmt: skip
+    promote.add_argument(
+        "--store",
+        metavar="URI",
+        help="where the run is; default: the YAML file's, else build/store",
+    )
     arguments.add_execution(promote)
 
 
 def _promote(options: argparse.Namespace) -> int:
     from pipelines.closing import is_promoted, verdict_text
     from pipelines.display import Display
-    from pipelines.driver import Options, promote
+    from pipelines.driver import Options, promote, run_closing
 
-    config = arguments.load(options)
+    config, name = _run(options)
     arguments.one_thread()
     keep = options.keep_artifacts
-    choice = Options(options.name, options.runner, options.retries, True, keep)
+    choice = Options(name, options.runner, options.retries, True, keep)
     with os.fdopen(os.dup(1), "w") as terminal:
         display = Display(terminal, config.iterations)
-        verdict = promote(config, choice, options.iteration, display)
-        display.say(verdict_text(verdict))
+        if options.dry_run:
+            chosen = run_closing("evaluation", config, choice, options.iteration, display)
+            verdict = _would(config, name, chosen)
+            display.say(_dry_text(verdict))
+        else:
+            verdict = promote(config, choice, options.iteration, display)
+            display.say(verdict_text(verdict))
     return arguments.OK if is_promoted(verdict) else arguments.REFUSED
+
+
+def _run(options: argparse.Namespace) -> tuple[Any, str]:
+    """Configuration and name of the run: CONFIG with --set and --name, or a run's name."""
+    from components.errors import ConfigError
+    from pipelines.driver import run_name
+    from pipelines.finding import find_run
+
+    if options.config.endswith((".yaml", ".yml")) or Path(options.config).is_file():
+        if options.store:
+            options.overrides.append(f"storage.uri={options.store}")
+        config = arguments.load(options)
+        return config, run_name(config, options.name)
+    if options.overrides or options.name:
+        raise ConfigError(
+            f"--set and --name go with an experiment's YAML file; {options.config!r} is a run's "
+            "name, its configuration is stored"
+        )
+    found = find_run(options.config, options.store)
+    return found.config, found.name
+
+
+def _would(config: Any, run: str, iteration: int) -> dict[str, Any]:
+    from components.promotion.trial import would_promote
+    from components.storage import open_store
+
+    return would_promote(config, open_store(config.storage), run, iteration)
+
+
+def _dry_text(verdict: dict[str, Any]) -> str:
+    word = "would be promoted" if verdict["promoted"] else "would be refused"
+    reasons = "; ".join(verdict["reasons"])
+    return f"dry run: {word} in place of {verdict['reference']}: {reasons}; nothing was moved"

@@ -3,78 +3,18 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from components.config import ExperimentConfig
 from components.errors import RecordError, TrackingError
-from components.promotion import audit
 from components.promotion.audit import Action
-from components.promotion.main import promote
 from components.promotion.rollback import rollback
-from components.state import TrainingState
-from components.storage import open_store
-from components.tracking import log_iteration, registry
-from components.tracking.connection import open_client
-from tests.components.promotion.reports import BAD, GOOD, make_report, write_inputs
-from tests.components.tracking.stores import Tracked, points
-from tests.doubles.teams import stored_state
-
-MODELS = ("traced.A", "traced.B", "traced")
-
-
-class Step:
-    """Runs promote for teams of several iterations."""
-
-    def __init__(self, config: ExperimentConfig, folder: Path) -> None:
-        self.config = config
-        self.folder = folder
-        self.client = open_client(config.tracking)
-        self.store = open_store(config.storage)
-        self.ids: dict[str, str] = {}
-
-    def state(self, iteration: int) -> TrainingState:
-        self.ids = log_iteration(
-            self.config,
-            "r",
-            iteration,
-            {"a/b": 1.0},
-            samples=None,
-            episodes=None,
-            previous=self.ids,
-        )
-        return replace(stored_state(self.config, iteration), mlflow=self.ids)
-
-    def __call__(
-        self, state: TrainingState, ours: Sequence[bool] = GOOD, theirs: Sequence[bool] = BAD
-    ) -> dict[str, Any]:
-        champion = registry.champion(self.config)
-        playing = champion.playing if champion else None
-        return self.run(state, make_report(self.config, state, ours, theirs, playing))
-
-    def run(self, state: TrainingState, report: dict[str, Any]) -> dict[str, Any]:
-        inputs, outputs = write_inputs(self.folder / "files", state, report)
-        metrics = promote(self.config.to_json(), state.run, state.iteration, inputs, outputs)
-        verdict: dict[str, Any] = json.loads(Path(outputs["verdict"]).read_text())
-        assert metrics["promotion/promoted"] == verdict["promoted"]
-        return verdict
-
-    def aliases(self, alias: str) -> list[str | None]:
-        found = registry.alias_versions(self.config.tracking, MODELS, alias)
-        return [found[name] for name in MODELS]
-
-    @property
-    def log(self) -> list[audit.Entry]:
-        return audit.history(self.store, "traced")
-
-
-@pytest.fixture
-def step(tracked: Tracked, tmp_path: Path) -> Step:
-    return Step(tracked(), tmp_path)
+from components.tracking import registry
+from tests.components.promotion.promoting import Step
+from tests.components.promotion.reports import BAD, make_report, write_inputs
+from tests.components.tracking.stores import points
 
 
 def test_first_champion(step: Step) -> None:
