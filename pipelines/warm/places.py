@@ -84,6 +84,10 @@ class LocalPlace:
         """What the server said."""
         return self._logs / f"{server.name}.log"
 
+    def pid(self, name: str) -> int:
+        """Of a server's first process."""
+        return self._children[name][0].pid
+
     def is_ready(self, server: Server) -> bool:
         """See Place. The door's note says the rest."""
         return self.fault(server) is None
