@@ -32,10 +32,10 @@ class NodePod:
     """secret name -> key -> environment variable."""
     optional_secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: Sequence[Mapping[str, Any]] = ()
+    tolerations: Sequence[Mapping[str, Any]] = field(default_factory=list)
     shm: str | None = None
     """Size of an in-memory volume at /dev/shm."""
-    image_pull_secrets: Sequence[str] = ()
+    image_pull_secrets: Sequence[str] = field(default_factory=list)
     labels: Mapping[str, str] = field(default_factory=dict)
     timeout_s: int = DEADLINE_S
     """From the first look for nodes to the last upload."""
