@@ -231,7 +231,8 @@ def parse_config(
     size = len(config.to_json().encode())
     if size > MAX_BYTES:
         raise ConfigError(
-            f"{source}: resolved configuration has {size} bytes, expected at most {MAX_BYTES}"
+            f"{source}: resolved configuration has {size} bytes, expected at most {MAX_BYTES}; "
+            "take fewer policies and benchmarks, or shorten env.options"
         )
     return config
 

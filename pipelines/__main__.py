@@ -24,16 +24,20 @@ examples:
   python -m pipelines promote experiments/quickstart/config.yaml --iteration 4
   python -m pipelines compile experiments/quickstart/config.yaml -o build/iteration.yaml
   python -m pipelines submit experiments/quickstart/config.yaml --endpoint URL --wait
+  python -m pipelines status                                # which runs there are; stop, logs
 
 exit codes: 0 done, 1 a step failed, 2 wrong configuration or arguments, 3 the gate refused the
 team (promote), 130 interrupted. The same `run` command goes on where the run stopped.
 Steps have one thread, so that a run can be repeated bit by bit; OMP_NUM_THREADS gives them more."""
 
 
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.signal(number, _interrupt) for number in STOPS}
     try:
         return int(options.verb(options))
     except RolewiseError as error:
@@ -50,7 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         command = shlex.join(["python", "-m", "pipelines", *(arguments or sys.argv[1:])])
         print(f"\ninterrupted; what is committed stays. Go on with: {command}", file=sys.stderr)
+        before = {}  # further signals stay without effect: this process ends
         return INTERRUPTED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,8 +71,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _interrupt(number: int, frame: Any) -> None:
-    """Once: a second SIGTERM must not end what the first began to put in order."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """Once: a second Ctrl-C or SIGTERM must not end what the first began to put in order."""
+    for stop in STOPS:
+        signal.signal(stop, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -59,8 +59,13 @@ def submit(config: ExperimentConfig, profile: Profile, options: argparse.Namespa
     """Submit what comes next, or drive the whole run. Errors as in `driver.train`."""
     if not options.wait:
         check_waits(config)
+    from pipelines.compiling import check_places
+    from pipelines.pinning import check_images
+
     run = run_name(config, options.name)
     profile = profile.with_account(options.service_account)
+    check_images(profile)
+    check_places(config, profile)
     with os.fdopen(os.dup(1), "w") as terminal:
         display = Display(terminal, config.iterations)
         start = ClusterRunner(

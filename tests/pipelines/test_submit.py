@@ -141,16 +141,19 @@ def test_a_killed_driver_leaves_one_run_which_is_adopted(desk: Desk) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("terminate", [False, True])
-def test_sigterm_says_what_becomes_of_the_run(desk: Desk, terminate: bool) -> None:
+def test_a_stop_says_what_becomes_of_the_run(
+    desk: Desk, terminate: bool, number: signal.Signals
+) -> None:
     desk.commits.hold = "preparation"
     with serving(desk.commits) as api:
         options: list[Any] = ["--terminate-on-interrupt"] if terminate else []
         driver = desk.process(api, "--wait", *options)
         wait_for(lambda: bool(api.runs), 60)
         wait_for(lambda: api.runs[0].state == "RUNNING")
-        for _ in range(3):  # a process group passes it on: the goodbye is said all the same
-            driver.send_signal(signal.SIGTERM)
+        for _ in range(3):  # a process group or an impatient user: the goodbye is said all the same
+            driver.send_signal(number)
             time.sleep(0.01)
         out, error = driver.communicate(timeout=60)
         assert driver.returncode == 130
