@@ -8,6 +8,7 @@ folder that is being removed is waited for. Why something is marked is the calle
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -116,10 +117,14 @@ def claim(store: Objects, folder: str, why: str) -> None:
 
 
 def rescue(store: Objects, folder: str, why: str) -> None:
-    """Before a folder is downloaded: if it is marked, it is not from now on."""
-    entry = last(store, folder)
-    if entry and entry.action is Action.MARKED:
-        append(store, folder, Action.KEPT, why, entry)
+    """Before a folder is downloaded: if it is marked, it is not from now on.
+
+    Who may only read, reads on; the grace period is all that then keeps the folder.
+    """
+    with suppress(StorageError):
+        entry = last(store, folder)
+        if entry and entry.action is Action.MARKED:
+            append(store, folder, Action.KEPT, why, entry)
 
 
 def explain(store: Objects, folder: str) -> str | None:

@@ -73,6 +73,18 @@ def test_a_marked_folder_that_is_used_stays(
     assert _last(store, key).action is Action.KEPT
 
 
+def test_who_may_only_read_reads_on(
+    file_store: Store, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> bool:
+        raise StorageError("refused the credentials")
+
+    ref = file_store.upload_folder(model)
+    marked(file_store, ref)
+    monkeypatch.setattr(file_store, "create", refuse)
+    assert file_store.download_folder(ref, tmp_path / "cache").is_dir()
+
+
 def test_remover_and_user_at_once(file_store: Store, model: Path, tmp_path: Path) -> None:
     """Whoever wins, the folder is whole once the upload has returned."""
     ref = file_store.upload_folder(model)
