@@ -28,7 +28,7 @@ def build(
     `policy_versions` and `samplings`.
     """
     violations, impurities = inspect(table, groups, grouping, rollout)
-    facts = table.select([*COLUMN.values(), "policy_version", *SAMPLING]).take(groups.first)
+    facts = table.select(["env", *COLUMN.values(), "policy_version", *SAMPLING]).take(groups.first)
     versions = facts["policy_version"].combine_chunks().dictionary_encode()
     samplings = facts.select(SAMPLING).group_by([*SAMPLING], use_threads=False).aggregate([])
     return {
@@ -43,6 +43,7 @@ def build(
         "violations": violations,
         "impurities": impurities,
         "totals": totals(facts["role"].to_numpy(), groups),
+        **totals_by_environment(facts, groups),
         "policy_versions": versions.dictionary.to_pylist(),
         "samplings": samplings.to_pylist(),
         "groups": {
@@ -66,6 +67,22 @@ def statistics(groups: Groups) -> dict[str, list[Any]]:
         "reward_std": groups.moments.std.round(9).tolist(),
         "zero_variance": groups.silent.astype(int).tolist(),
     }
+
+
+def totals_by_environment(facts: pa.Table, groups: Groups) -> dict[str, Any]:
+    """`totals_by_environment`: environment -> `totals` of its groups; nothing where there is one.
+
+    `facts` has a row for each group.
+    """
+    envs = facts["env"].to_pylist()
+    if len(set(envs)) == 1:
+        return {}
+    pairs = [f"{env}\n{role}" for env, role in zip(envs, facts["role"].to_pylist(), strict=True)]
+    found: dict[str, dict[str, dict[str, float]]] = {env: {} for env in envs}
+    for pair, item in totals(np.array(pairs), groups).items():
+        env, _, role = pair.partition("\n")
+        found[env][role] = item
+    return {"totals_by_environment": found}
 
 
 def totals(role_of: Any, groups: Groups) -> dict[str, dict[str, float]]:

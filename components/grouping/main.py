@@ -58,7 +58,8 @@ def compute_groups(config: ExperimentConfig, scored: str, samples: str) -> dict[
 
 
 def metrics(certificate: Mapping[str, Any]) -> dict[str, float]:
-    """Per role and over all roles, with the number of violations."""
+    """Per role and over all roles, with the number of violations; of several environments also
+    the groups without a signal in each."""
     totals = certificate["totals"]
     per_role = {
         f"grouping/{role}/{name}": float(item[name])
@@ -69,8 +70,13 @@ def metrics(certificate: Mapping[str, Any]) -> dict[str, float]:
         f"grouping/{name}": float(sum(item[name] for item in totals.values()))
         for name in ("num_groups", "num_samples", "num_failed", "num_singletons", "num_starved")
     }
+    apart = {
+        f"grouping/{env}/frac_reward_zero_std/{role}": float(item["frac_reward_zero_std"])
+        for env, found in certificate.get("totals_by_environment", {}).items()
+        for role, item in found.items()
+    }
     violations = {"grouping/num_violations": float(len(certificate["violations"]))}
-    return per_role | counts | violations
+    return per_role | counts | apart | violations
 
 
 def _write_json(path: str, content: Mapping[str, Any]) -> None:

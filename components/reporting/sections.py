@@ -142,7 +142,7 @@ def run_list(runs: Sequence[RunSummary], links: Mapping[str, str]) -> str:
 
 def iteration_table(summary: RunSummary) -> str:
     """The text table's rows."""
-    body = [line(row, summary.roles) for row in summary.rows]
+    body = [line(row, summary) for row in summary.rows]
     content = table(header(summary), body, "last", "Iterations") if body else ""
     return section("Iterations", content)
 

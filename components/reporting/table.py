@@ -11,10 +11,11 @@ def text_table(summary: RunSummary) -> str:
     """Aligned columns, without a trailing newline; one sentence if nothing was committed."""
     if not summary.rows:
         return f"run {summary.run}: no committed iteration"
-    lines = [header(summary), *(line(row, summary.roles) for row in summary.rows)]
+    lines = [header(summary), *(line(row, summary) for row in summary.rows)]
     swapped = summary.final.get("validation/swapped")
     if swapped:
-        lines.append(["swapped", *_measured(swapped, len(summary.roles))])
+        each = [summary.final.get(f"validation/swapped/{name}") for name in several(summary)]
+        lines.append(["swapped", *_measured(swapped, each, len(summary.roles))])
     return "\n".join(align(lines))
 
 
@@ -33,17 +34,26 @@ def policy_lines(summary: RunSummary) -> list[str]:
 def header(summary: RunSummary) -> list[str]:
     """Names of the columns."""
     interval = f"{summary.config.evaluation.confidence:.0%} interval"
-    return ["iteration", "success", interval, "turns", *(f"r({r})" for r in summary.roles), "steps"]
+    measured = ["success", interval, *several(summary), "turns"]
+    return ["iteration", *measured, *(f"r({role})" for role in summary.roles), "steps"]
 
 
-def line(row: IterationRow, roles: Sequence[str]) -> list[str]:
+def several(summary: RunSummary) -> list[str]:
+    """The environments, if there are several: each has a column with its success."""
+    names = list(summary.config.environments)
+    return names if len(names) > 1 else []
+
+
+def line(row: IterationRow, summary: RunSummary) -> list[str]:
     """The cells of one iteration."""
+    each = [row.held_out.get(f"validation/{name}") for name in several(summary)]
     return [
         str(row.iteration),
         percent(row.success),
         interval(row.low, row.high),
+        *(percent(result.success if result else None) for result in each),
         number(row.turns_mean, 2),
-        *(number(row.reward.get(role), 3) for role in roles),
+        *(number(row.reward.get(role), 3) for role in summary.roles),
         " ".join(f"{step} {spent:.1f}s" for step, spent in row.step_s.items()) or MISSING,
     ]
 
@@ -94,10 +104,11 @@ def _policy(summary: RunSummary, metrics: Mapping[str, float], policy: str) -> s
     )
 
 
-def _measured(result: Result, num_roles: int) -> list[str]:
+def _measured(result: Result, each: Sequence[Result | None], num_roles: int) -> list[str]:
     return [
         percent(result.success),
         interval(result.low, result.high),
+        *(percent(part.success if part else None) for part in each),
         number(result.turns_mean, 2),
         *([MISSING] * num_roles),
         f"{result.num_tasks} tasks",

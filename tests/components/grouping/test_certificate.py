@@ -8,6 +8,7 @@ import pytest
 
 from components.grouping.certificate import build, rows
 from components.grouping.groups import find_groups
+from components.grouping.main import metrics
 from components.grouping.page import render
 from components.records import Scored, to_table
 from components.settings import GroupingConfig, RolloutConfig
@@ -173,3 +174,15 @@ def test_65536_samples_in_seconds_and_a_few_megabytes():
     assert time.process_time() - started < 4.0
     assert len(certificate["groups"]["size"]) == 16384 and not certificate["violations"]
     assert len(json.dumps(certificate, separators=(",", ":"))) < 4e6
+
+
+def test_totals_of_several_environments_stand_apart():
+    boxes = make_group([1, 1], env="sokoban", task_id="Y", episode_id="Y")
+    certificate = certify(make_group([1, 0]) + boxes)
+    assert certificate["violations"] == []
+    found = certificate["totals_by_environment"]
+    assert found["sokoban"]["tool"]["frac_reward_zero_std"] == 1.0
+    assert found["plan_path"]["tool"]["frac_reward_zero_std"] == 0.0
+    assert certificate["totals"]["tool"]["frac_reward_zero_std"] == 0.5
+    assert metrics(certificate)["grouping/sokoban/frac_reward_zero_std/tool"] == 1.0
+    assert "totals_by_environment" not in certify(make_group([1, 0]))

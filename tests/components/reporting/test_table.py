@@ -1,7 +1,8 @@
 """The text table: what stands in which column, whatever the numbers."""
 
+from components.config import parse_config
 from components.reporting.table import policy_lines, text_table
-from tests.components.reporting.made_up import make_iteration, make_summary
+from tests.components.reporting.made_up import make_iteration, make_result, make_summary
 
 
 def test_one_line_per_iteration_then_the_swapped_team():
@@ -29,6 +30,18 @@ def test_a_row_holds_success_interval_turns_rewards_and_seconds():
         "3", "50.0", "%", "40.0", "-", "60.0", "2.00", "-0.500", "1.250", "rollout", "1.3s",
         "update", "10.0s",
     ]  # fmt: skip
+
+
+def test_each_of_several_environments_has_a_column():
+    config = make_summary().config.model_dump(mode="json", exclude={"env"})
+    config = parse_config(config | {"envs": {"plan_path": {}, "sokoban": {}}})
+    parts = {"validation/plan_path": make_result(100), "validation/sokoban": make_result(20)}
+    final = {"validation/swapped": make_result(9), "validation/swapped/sokoban": make_result(4)}
+    row = make_iteration(3, held_out=parts)
+    lines = text_table(make_summary(rows=[row], final=final, config=config)).splitlines()
+    assert lines[0].split()[4:7] == ["plan_path", "sokoban", "turns"]
+    assert "50.0 %   10.0 %" in lines[1]
+    assert lines[2].split()[6:10] == ["-", "2.0", "%", "1.50"]
 
 
 def test_what_was_not_measured_is_a_dash():
