@@ -13,6 +13,7 @@ from typing import Any
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.manifests import merged_metrics, read_manifest, read_output
+from components.mixture import RESERVED
 from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
@@ -158,8 +159,19 @@ def summary(label: str, metrics: Mapping[str, float], seconds: float) -> str:
     if success is not None:
         low = metrics.get("evaluation/validation/success_low", success)
         high = metrics.get("evaluation/validation/success_high", success)
-        parts.insert(0, f"success before it {success:.1%} ({low:.1%} to {high:.1%})")
+        span = "; ".join([f"{low:.1%} to {high:.1%}", *_each(metrics)])
+        parts.insert(0, f"success before it {success:.1%} ({span})")
     return f"{label}: {' | '.join(parts)}"
+
+
+def _each(metrics: Mapping[str, float]) -> list[str]:
+    """Success in every environment, where there are several."""
+    prefix, found = "evaluation/validation/", []
+    for name, value in metrics.items():
+        env, _, rest = name.removeprefix(prefix).partition("/")
+        if name.startswith(prefix) and rest == "success" and env not in RESERVED:
+            found.append(f"{env} {value:.1%}")
+    return found
 
 
 def missing(config: ExperimentConfig, store: Store, run: str) -> list[tuple[str, int]]:

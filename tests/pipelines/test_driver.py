@@ -172,4 +172,13 @@ def test_summary_names_what_it_has() -> None:
         "iteration 3/5: success before it 61.5% (54.6% to 68.0%) | 1.80 turns | "
         "reward tool 0.310, planner 0.420 | 12 s"
     )
+    mixed = {
+        "evaluation/validation/success": 0.5, "evaluation/validation/success_low": 0.4,
+        "evaluation/validation/success_high": 0.6, "evaluation/validation/maths/success": 0.25,
+        "evaluation/validation/maths/success_low": 0.1, "evaluation/validation/boxes/success": 1.0,
+        "evaluation/validation/reference/success": 0.0,
+    }  # fmt: skip
+    assert summary("iteration 2/5", mixed, 12.3) == (
+        "iteration 2/5: success before it 50.0% (40.0% to 60.0%; maths 25.0%; boxes 100.0%) | 12 s"
+    )
     assert summary("iteration 3/5", {}, 61) == "iteration 3/5: 1 min 01 s"
