@@ -267,5 +267,5 @@ class PromotionConfig(Section):
     """Registered name; None: the experiment's name."""
     min_gain: float = 0.0
     """The lower bound of the paired success difference must be above this."""
-    model_registry_url: str | None = None
+    model_registry_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
     """Kubeflow's Model Registry, told of every champion beside MLflow; None: only MLflow."""

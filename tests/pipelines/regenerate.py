@@ -21,6 +21,7 @@ GOLDEN: dict[str, tuple[str, str, dict[str, Any]]] = {
     "separate_policies": ("cpu", "iteration", {"update": {"share_process": False}}),
     "preparation": ("cpu", "preparation", {"warm_start": {"steps": 10}}),
     "promotion": ("cpu", "promotion", {}),
+    "evaluation": ("cpu", "evaluation", {}),
     "training": ("cpu", "training", {}),
     "single_gpu_preparation": ("single-gpu", "preparation", {"storage": BUCKET}),
     "8xh100_fused": ("8xh100", "iteration", {"storage": BUCKET}),
