@@ -11,6 +11,7 @@ import yaml
 
 from components.errors import ConfigError
 from components.models.serving import Limits, Server, limits, servers, vllm_words
+from components.models.tolerance import tolerant_folder
 from components.policies import PolicyRef, Team
 from components.storage import Store, open_store
 from components.storage.disk import writing
@@ -34,14 +35,18 @@ def write_manifest(
             "--to s3://bucket/prefix copies them"
         )
     team, store = found.team, found.store
+    scratch = sorted({p for p in team.roles.values() if found.config.policies[p].init})
+    if scratch and not options.to:
+        raise ConfigError(
+            f"policies {scratch} were made from scratch (init://): their tokenizers refuse what "
+            "vLLM's server tries when it starts; --to s3://bucket/prefix stores copies that do not"
+        )
     if options.to:
         target = open_store(found.config.storage.model_copy(update={"uri": options.to}))
         team = copied(team, store, target, Path(found.config.storage.cache))
         store = target
     length = found.config.rollout.max_prompt_tokens + found.config.rollout.max_new_tokens
-    planned = [
-        (server, limits(store, server, length)) for server in servers(team, options.per_role)
-    ]
+    planned = [(item, limits(store, item, length)) for item in servers(team, options.per_role)]
     content = manifests(found.name, found.label, planned, place)
     text = _header(found, planned, place) + yaml.safe_dump_all(content, sort_keys=False, width=100)
     with writing(Path(options.output)):
@@ -54,13 +59,13 @@ def write_manifest(
 
 
 def copied(team: Team, source: Store, target: Store, cache: Path) -> Team:
-    """The team with its weights in another store, under the same digests."""
+    """The team with its weights in another store; versions keep the names that they had."""
     moved: dict[str, PolicyRef] = {}
 
     def move(ref: PolicyRef) -> PolicyRef:
         if ref.sha256 not in moved:
-            folder = source.download_folder(ref.folder, cache)
-            moved[ref.sha256] = replace(ref, uri=target.upload_folder(folder).uri)
+            folder = tolerant_folder(source.download_folder(ref.folder, cache), cache)
+            moved[ref.sha256] = replace(ref, uri=target.upload_folder(folder, "served").uri)
         base = move(ref.base) if ref.base else None
         return replace(ref, uri=moved[ref.sha256].uri, base=base)
 

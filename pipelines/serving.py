@@ -5,6 +5,7 @@ from pathlib import Path
 
 from components.models.local_servers import Plan, Running
 from components.models.serving import limits, servers, vllm_words
+from components.models.tolerance import tolerant_folder
 from pipelines.teams import FoundTeam
 
 
@@ -15,7 +16,7 @@ def plans(found: FoundTeam) -> list[Plan]:
     length = rollout.max_prompt_tokens + rollout.max_new_tokens
     made = []
     for server in servers(found.team):
-        weights = store.download_folder(server.weights.folder, cache)
+        weights = tolerant_folder(store.download_folder(server.weights.folder, cache), cache)
         adapters = {
             role: str(store.download_folder(ref.folder, cache).absolute())
             for role, ref in server.adapters.items()

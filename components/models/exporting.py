@@ -20,6 +20,7 @@ from typing import Any
 from components.errors import PolicyError
 from components.models import licences
 from components.models.export_page import page
+from components.models.tolerance import make_tolerant
 from components.policies import PolicyRef, Team
 from components.rollout.deployments import read_json
 from components.storage import Store
@@ -147,6 +148,7 @@ def _merge(home: Path, adapter: Path, target: Path) -> None:
 
     merge_adapter(home, adapter, target)
     (target / MANIFEST).unlink(missing_ok=True)  # the store's list of the base's files
+    make_tolerant(target)
 
 
 def _positions(home: Path, ref: PolicyRef) -> int:
@@ -172,3 +174,4 @@ def _copy(source: Path, target: Path) -> None:
             with writing(copy):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
+    make_tolerant(target)

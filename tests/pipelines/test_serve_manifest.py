@@ -53,8 +53,16 @@ OWN = Team({"a": ref("a"), "b": ref("b")}, {"tool": "a", "planner": "b"})
 
 
 def found(team: Team, store: Any = None, config: ExperimentConfig | None = None) -> FoundTeam:
-    chosen = config or make_config(storage={"uri": Bucket.uri})
-    return FoundTeam("My_Team", "r", 3, team, chosen, store or Bucket(), None)
+    return FoundTeam("My_Team", "r", 3, team, config or trained(team), store or Bucket(), None)
+
+
+def trained(team: Team, base: str = "pkg://model", **sections: Any) -> ExperimentConfig:
+    """The configuration that a team with such policies comes from."""
+    policy = {"base": base, **({"init": {}} if base == "init://" else {})}
+    policies = dict.fromkeys(team.policies, policy)
+    return make_config(
+        storage={"uri": Bucket.uri}, roles=dict(team.roles), policies=policies, **sections
+    )
 
 
 def written(
@@ -98,9 +106,7 @@ def test_a_service_per_role_on_demand(tmp_path: Path) -> None:
 
 
 def test_the_profile_says_where_it_runs(tmp_path: Path) -> None:
-    config = make_config(
-        storage={"uri": Bucket.uri}, rollout={"tensor_parallel": 2, "dtype": "bfloat16"}
-    )
+    config = trained(OWN, rollout={"tensor_parallel": 2, "dtype": "bfloat16"})
     _, service, _ = written(tmp_path, found(OWN, config=config))
     predictor = service["spec"]["predictor"]
     (container,) = predictor["containers"]
@@ -162,16 +168,26 @@ def test_commands_without_kubernetes_are_of_the_same_servers(tmp_path: Path) -> 
     assert [words[2] for words in written_lines] == [f"./{BASE.sha256}", f"./{ref('judge').sha256}"]
 
 
-def test_weights_of_a_laptop_are_copied_under_their_digests(tmp_path: Path) -> None:
+def test_weights_of_a_laptop_are_copied(tmp_path: Path) -> None:
     here, there = make_store(tmp_path / "here"), make_store(tmp_path / "there")
     base = make_policy(here, tmp_path, "base", 0)
     adapter = replace(make_policy(here, tmp_path, "plan", 1), base=base)
     team = Team({"plan": adapter}, {"planner": "plan"})
     moved = copied(team, here, there, tmp_path / "cache").of("planner")
-    assert moved.base is not None and moved.base.uri == f"{there.uri}/policies/{base.sha256}"
+    assert moved.base is not None and moved.base.uri.startswith(f"{there.uri}/served/")
     assert moved.tag == team.of("planner").tag
-    there.download_folder(moved.folder, tmp_path / "cache")
-    there.download_folder(moved.base.folder, tmp_path / "cache")
+    assert moved.uri != moved.base.uri and there.exists(f"{key(moved.base)}/model.safetensors")
+    assert b'"unk_token": "<pad>"' in there.read(f"{key(moved.base)}/tokenizer.json")
+
+
+def key(moved: PolicyRef) -> str:
+    return "/".join(moved.uri.split("/")[-2:])
+
+
+def test_models_from_scratch_are_copied_or_refused(tmp_path: Path) -> None:
+    config = trained(OWN, "init://")
+    with pytest.raises(ConfigError, match=r"policies \['a', 'b'\] were made from scratch.*--to"):
+        written(tmp_path, found(OWN, config=config))
 
 
 @pytest.mark.parametrize(
