@@ -51,7 +51,7 @@ def headline(found: Sequence[Experiment], hardware: Hardware) -> str:
         return "<p>No team of this run was evaluated.</p>"
     first, last = points[0], points[-1]
     cards = [
-        card("success on held-out tasks", f"{first.value:.1f} % → {last.value:.1f} %",
+        card("success on held-out tasks", f"{first.value:.1f} → {last.value:.1f} %",
              f"interval {last.low:.1f} - {last.high:.1f} %"),
         *_turn_card(item),
         *_swapped_card(item),

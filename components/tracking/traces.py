@@ -137,6 +137,7 @@ def _build(
     first = groups[0][0]["messages"] if groups else []
     request = {"task": episode["task_id"], "messages": first}
     response = {key: episode[key] for key in ("status", "team_reward", "num_turns")}
+    response["episode"] = f"[all candidates side by side]({page})"  # MLflow shows a link
     attributes = _attributes(trace, "AGENT", ids["experiment_id"], request, response)
     attributes["session.id"] = json.dumps(name[-250:])
     root = _raw(

@@ -61,7 +61,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.seen.clear()
         self.call("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete'")
+        self.wait("document.readyState === 'complete'", 90.0)
         return self
 
     def value(self, script: str) -> Any:
@@ -72,7 +72,7 @@ class Page:
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
-    def wait(self, script: str, seconds: float = 20.0) -> None:
+    def wait(self, script: str, seconds: float = 60.0) -> None:
         """Until the expression is true; AssertionError when it takes too long."""
         wanted = (
             "new Promise((done) => { const end = performance.now() + %f; const look = () => {"

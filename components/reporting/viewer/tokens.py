@@ -11,7 +11,6 @@ from typing import Any
 from components.errors import StorageError
 from components.policies import PolicyRef
 from components.storage import Store
-from components.storage.folders import key_of
 
 
 def spellings(store: Store, ref: PolicyRef, ids: Iterable[int]) -> dict[int, str]:
@@ -41,8 +40,8 @@ def _tokenizer(store: Store, ref: PolicyRef) -> Any:
     for owner in (ref, ref.base):
         if owner is None:
             continue
+        key = f"{'/'.join(owner.uri.split('/')[-2:])}/tokenizer.json"  # also in a store that moved
         try:
-            key = f"{key_of(store.uri, owner.folder)}/tokenizer.json"
             if store.exists(key):
                 return json.loads(store.read(key))
         except (StorageError, ValueError):

@@ -48,7 +48,7 @@ def test_every_section_is_there() -> None:
         "Runs", "Iterations", "Groups",
     ):  # fmt: skip
         assert re.search(rf"<h2[^>]*>{heading}", text), heading
-    assert "6.0 % → 93.5 %" in text and "policies swapped, validation" in text
+    assert "6.0 → 93.5 %" in text and "policies swapped, validation" in text
 
 
 def test_every_chart_has_axis_titles_and_data_that_plotly_takes() -> None:

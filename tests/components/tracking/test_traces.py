@@ -104,6 +104,8 @@ def test_the_traced_episodes_are_a_page_that_every_trace_links_to(tracked: Track
     ids = {"experiment_id": client.get_run(run).info.experiment_id, "iteration_run_id": run}
     path = f"#/experiments/{ids['experiment_id']}/runs/{ids['iteration_run_id']}/artifacts/"
     assert {t.info.tags["rolewise.episodes"] for t in found} == {f"/{path}episodes.html"}
+    roots = [span for t in found for span in t.data.spans if span.parent_id is None]
+    assert all(f"](/{path}episodes.html)" in span.outputs["episode"] for span in roots)
     files = client.list_artifacts(ids["iteration_run_id"])
     assert [item.path for item in files] == ["episodes.html"]
     page = Path(client.download_artifacts(ids["iteration_run_id"], "episodes.html")).read_text()

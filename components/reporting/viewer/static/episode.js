@@ -20,8 +20,8 @@ function renderEpisode(tree, index, row, heading) {
     el("h2", {}, heading, " ", pill(rows.status[row])),
     el("p", { class: "note" }, plain(rows.episode[row])),
     el("p", { class: "note" },
-      `team reward ${number(rows.reward[row], 3)}, ${rows.turns[row]} turns, ` +
-      `${rows.tokens[row].toLocaleString("en")} sampled tokens, ${own.length} prompts`));
+      `team reward ${number(rows.reward[row], 3)}, ${counted(rows.turns[row], "turn")}, ` +
+      `${rows.tokens[row].toLocaleString("en")} sampled tokens, ${counted(own.length, "prompt")}`));
   if (!own.length) {
     node.append(el("p", {}, "Nothing of this episode was kept: it ended before its first answer."));
     return node;

@@ -74,7 +74,7 @@ function describe(row) {
   line.append(
     el("span", { class: "name" }, plain(rows.episode[row])),
     el("span", { class: "facts" }, pill(rows.status[row]), ...other,
-      el("span", { class: "note" }, ` reward ${number(rows.reward[row], 2)}, ${rows.turns[row]} turns` + (silent ? `, ${silent} of ${groups} groups without variance` : ""))));
+      el("span", { class: "note" }, ` reward ${number(rows.reward[row], 2)}, ${counted(rows.turns[row], "turn")}` + (silent ? `, ${silent} of ${groups} groups without variance` : ""))));
   return line;
 }
 

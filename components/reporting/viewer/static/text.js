@@ -88,6 +88,10 @@ function knownStart(line, before) {
   return most * 3 > line.length ? most : 0;
 }
 
+function counted(count, word) {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
 function number(value, digits) {
   return value === null || value === undefined ? "none" : value.toFixed(digits);
 }

@@ -136,3 +136,5 @@ def test_spellings_from_the_policy_else_its_base_else_none(tmp_path: Path) -> No
 
     assert spellings(store, ref("a", ref("b")), [5, 6]) == {5: "go"}
     assert spellings(store, ref("a"), [5]) == {}
+    moved = PolicyRef("b", 0, "file://elsewhere/policies/b", "b" * 64, 1)
+    assert spellings(store, moved, [5]) == {5: "go"}
