@@ -8,12 +8,15 @@ from components.errors import ConfigError
 from components.retention.plan import Plan, Scope, folders_in, make_plan
 from components.retention.runs import KEEP_ALL, Rules, read_object, run_names, run_uses
 from components.retention.teams import aliased_uses, audited_uses, other_uses, team_names
-from components.retention.uses import Use
+from components.retention.uses import COLLECTED, Use
 from components.settings import StorageConfig, TrackingConfig
 from components.storage import Store, removal
 from components.storage.parallel import in_parallel
+from components.storage.unfinished import Unfinished
 
 _CONCURRENCY = 8
+_PREFIXES = (*COLLECTED, "runs", "models", "teams", "gc", "preflight")
+"""Everything that is ever written to a store."""
 
 
 def plan(
@@ -42,8 +45,13 @@ def plan(
     uses += other_uses(store, sizes)
     folders = folders_in(sizes)
     entries = _entries(store, {folder.key for folder in folders})
-    left = store.unfinished() if run is None else ()
+    left = [] if run is not None else [left for left in store.unfinished() if _is_ours(left)]
     return make_plan(folders, uses, entries, left, Scope(run, time.time(), grace_s))
+
+
+def _is_ours(left: Unfinished) -> bool:
+    """A bucket without a prefix may hold other people's uploads."""
+    return left.key.partition("/")[0] in _PREFIXES
 
 
 def run_settings(

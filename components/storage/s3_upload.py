@@ -132,7 +132,15 @@ class _Upload:
         return done
 
     def _begin(self) -> str:
-        return str(self.bucket.client.create_multipart_upload(**self._place())["UploadId"])
+        """Says which checksum the parts will have, as AWS demands where they have one."""
+        wanted: Any = {"ChecksumAlgorithm": self._algorithm} if self._algorithm else {}
+        answer = self.bucket.client.create_multipart_upload(**self._place(), **wanted)
+        return str(answer["UploadId"])
+
+    @property
+    def _algorithm(self) -> str | None:
+        """What botocore gives the parts of itself."""
+        return "CRC32" if self.bucket.checksums == "when_supported" else None
 
     def _cut_off(self) -> tuple[str, dict[int, Done]] | None:
         """The last upload of this key that was never ended, and its parts.
@@ -144,7 +152,12 @@ class _Upload:
             uploads: Any = client.list_multipart_uploads(
                 Bucket=place["Bucket"], Prefix=place["Key"]
             )
-            same = [item for item in uploads.get("Uploads", []) if item["Key"] == place["Key"]]
+            wanted = (place["Key"], self._algorithm)
+            same = [
+                item
+                for item in uploads.get("Uploads", [])
+                if (item["Key"], item.get("ChecksumAlgorithm")) == wanted
+            ]
             if not same:
                 return None
             id = max(same, key=lambda item: item["Initiated"])["UploadId"]

@@ -151,14 +151,17 @@ def test_cut_off_folders_and_files_go(local: Made) -> None:
     local.run("r", 1)
     digest = "ab" * 32
     local.store.write(f"policies/{digest}/weights", b"half")
-    left = Path(local.store.uri.removeprefix("file://")) / "policies" / ".partial-0123456789ab"
-    left.write_bytes(b"half")
+    root = Path(local.store.uri.removeprefix("file://"))
+    left, foreign = (root / top / ".partial-0123456789ab" for top in ("policies", "others"))
+    foreign.parent.mkdir()
+    for path in (left, foreign):
+        path.write_bytes(b"half")
     lines = plan_lines(planned(local), dry_run=True)
     assert any(line.startswith("removed policies/abababababab, 4 B: nothing") for line in lines)
     assert "removed unfinished policies/.partial-0123456789ab, 4 B" in lines
     assert left.exists()
     done = collected(local)
-    assert done.num_leftovers == 1 and not left.exists()
+    assert done.num_leftovers == 1 and not left.exists() and foreign.exists()
     assert not local.store.list(f"policies/{digest}")
 
 

@@ -77,6 +77,26 @@ def test_a_server_without_conditional_puts_is_refused(quirk: older.Quirk) -> Non
             store.create("runs/r/config.json", b"{}")
 
 
+@pytest.mark.parametrize(("chosen", "expected"), [("when_supported", "CRC32"), ("auto", None)])
+def test_parts_have_the_checksum_that_their_upload_announced(
+    chosen: str, expected: str | None, tmp_path: Path
+) -> None:
+    """AWS refuses parts whose checksum was not announced, and an end that leaves theirs out."""
+    asked: dict[str, Any] = {}
+    with older_server() as endpoint:
+        store = S3Store(settings(endpoint, checksums=chosen))
+        for name in ("CreateMultipartUpload", "CompleteMultipartUpload"):
+            store.client.meta.events.register(
+                f"before-parameter-build.s3.{name}",
+                lambda params, name=name, **_: asked.update({name: dict(params)}),
+            )
+        (tmp_path / "source").write_bytes(bytes(2 * PART))
+        store.upload_file(tmp_path / "source", "a")
+    assert asked["CreateMultipartUpload"].get("ChecksumAlgorithm") == expected
+    parts = asked["CompleteMultipartUpload"]["MultipartUpload"]["Parts"]
+    assert [bool(part.get("ChecksumCRC32")) for part in parts] == [bool(expected)] * 2
+
+
 def test_auto_sends_checksums_to_aws_alone() -> None:
     asked: dict[str, Callable[[], str]] = {
         "when_supported": lambda: checksums(StorageConfig(), None),
