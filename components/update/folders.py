@@ -4,7 +4,8 @@ The same weights always give byte-equal folders; tokenizer and chat template are
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from components.errors import PolicyError
 _WEIGHTS = (".safetensors", ".bin", ".index.json")
 _ADAPTER_CONFIG = "adapter_config.json"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+_SHARED: dict[tuple[str, str], Any] = {}
+"""Loaded before a fork; each process takes one once, for PEFT changes the model that it wraps."""
 
 
 def load_model(folder: str | Path, base: str | Path | None, dtype: str) -> Any:
@@ -24,15 +27,9 @@ def load_model(folder: str | Path, base: str | Path | None, dtype: str) -> Any:
 
     PolicyError names the folder that cannot be loaded.
     """
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    source = Path(base if base is not None else folder)
+    source = str(base if base is not None else folder)
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            source, dtype=_DTYPES[dtype], local_files_only=True
-        )
+        model = _SHARED.pop((source, dtype), None) or _read_model(source, dtype)
         if base is not None:
             from peft import PeftModel
 
@@ -43,6 +40,27 @@ def load_model(folder: str | Path, base: str | Path | None, dtype: str) -> Any:
         reason = " ".join(str(error).split())[:300]
         raise PolicyError(f"policy folder {folder} (base {base}): cannot load: {reason}") from error
     return model
+
+
+@contextmanager
+def shared_bases(bases: Mapping[tuple[str, Any], int]) -> Iterator[None]:
+    """Load each base (folder, dtype) that several jobs have, for processes that are forked inside:
+    they share its memory, since nobody writes to frozen weights."""
+    try:
+        for key, num_jobs in bases.items():
+            if num_jobs > 1:
+                _SHARED[key] = _read_model(*key)
+        yield
+    finally:
+        _SHARED.clear()
+
+
+def _read_model(source: str, dtype: str) -> Any:
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    return AutoModelForCausalLM.from_pretrained(source, dtype=_DTYPES[dtype], local_files_only=True)
 
 
 def weights_change(source: str | Path, target: str | Path) -> dict[str, float]:

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -66,11 +66,14 @@ def _may_fork() -> bool:
 
 
 def _side_by_side(jobs: Sequence[Job], workers: int) -> None:
-    """One fork per job, one thread each; a job's bytes do not depend on its neighbours."""
+    """One fork per job, one thread each; a job's bytes do not depend on its neighbours. Adapters
+    of one base share its memory."""
+    from components.update.folders import shared_bases
     from components.update.process import run_job
 
     import_libraries(1)
-    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+    bases = Counter((job.base, job.settings.dtype) for job in jobs if job.base is not None)
+    with shared_bases(bases), ProcessPoolExecutor(workers, get_context("fork")) as pool:
         running = {job.policy: pool.submit(run_job, job) for job in jobs}
         for policy, future in running.items():
             try:

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from components.errors import PolicyError, RecordError, RolewiseError
 from components.settings import UpdateConfig
+from components.update import folders
 from components.update.deepspeed_engine import TrainingEngine, launcher_variables
 from components.update.folders import load_model, weights_change
 from components.update.job import Job
@@ -147,6 +148,33 @@ def test_an_adapter_changes_and_its_base_does_not(
     assert resumed.metrics()["num_steps"] == 3
 
 
+def test_a_base_is_read_once_for_the_forks_that_share_it(
+    folder: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, original = [], folders._read_model
+    monkeypatch.setattr(folders, "_read_model", lambda *key: (read.append(key), original(*key))[1])
+    shared = (str(folder), "float32")
+    with folders.shared_bases({shared: 2, ("/nowhere", "float32"): 1}):
+        assert read == [shared]
+        load_model(adapter, folder, "float32")  # what a fork does
+        assert read == [shared]
+        load_model(adapter, folder, "float32")  # PEFT has changed the shared one by now
+        assert read == [shared] * 2
+    load_model(adapter, folder, "float32")
+    assert len(read) == 3
+
+
+@pytest.mark.full
+def test_adapters_side_by_side_train_as_they_do_alone(
+    folder: Path, adapter: Path, make_job: MakeJob
+) -> None:
+    rows, source = make_rows(folder), {"folder": str(adapter), "base": str(folder)}
+    alone, one, two = (make_job(rows, name, **source) for name in ("alone", "one", "two"))
+    run_job(alone)
+    run_elsewhere(one, two)
+    assert files(alone.policy_out) == files(one.policy_out) == files(two.policy_out)
+
+
 def test_bfloat16_recomputes_old_log_probs(folder: Path, make_job: MakeJob) -> None:
     job = make_job(make_rows(folder), exact_sampler=False, settings=with_settings(dtype="bfloat16"))
     run_job(job)
@@ -199,26 +227,43 @@ def test_another_layout_cannot_resume(folder: Path, make_job: MakeJob) -> None:
 
 
 @pytest.mark.parametrize(
-    "stage", [2, pytest.param(1, marks=pytest.mark.full), pytest.param(3, marks=pytest.mark.full)]
+    ("stage", "kind"),
+    [
+        (2, "full"),
+        *(
+            pytest.param(stage, kind, marks=pytest.mark.full)
+            for stage, kind in [(0, "full"), (1, "full"), (3, "full"), (2, "lora"), (3, "lora")]
+        ),
+    ],
 )
 def test_two_ranks_take_the_same_steps_as_one(
-    stage: int, folder: Path, make_job: MakeJob, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    stage: int, kind: str, folder: Path, adapter: Path, make_job: MakeJob,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Also where two jobs follow one another on the same ranks."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     rows = make_rows(folder, 5)
-    settings = with_settings(zero_stage=stage, adam_eps=1e-3, tokens_per_microbatch=40)
-    alone = make_job(rows, "alone", settings=settings)
-    pair = make_job(rows, "pair", settings=settings)
+    settings = with_settings(
+        zero_stage=stage, adam_eps=1e-3, tokens_per_microbatch=40, max_logprob_mismatch=99.0
+    )
+    source = {"folder": str(adapter), "base": str(folder)} if kind == "lora" else {}
+    alone = make_job(rows, "alone", settings=settings, **source)
+    pair = make_job(rows, "pair", settings=settings, **source)
+    other = make_job(rows, "other", settings=settings, **source)
     run_job(alone)
-    run_jobs([pair], num_processes=2)
-    one = load_file(alone.policy_out / "model.safetensors")
-    two = load_file(pair.policy_out / "model.safetensors")
-    assert set(one) == set(two)
+    run_jobs([pair, other], num_processes=2)
+    file = "adapter_model" if kind == "lora" else "model"
+    one, two, three = (
+        load_file(job.policy_out / f"{file}.safetensors") for job in (alone, pair, other)
+    )
+    assert set(one) == set(two) == set(three)
     for name, value in one.items():
         assert (value - two[name]).abs().max() < 1e-5, name
+        assert (value - three[name]).abs().max() < 1e-5, name
     found, expected = pair.metrics(), alone.metrics()
     for name in ("loss", "entropy", "kl", "grad_norm", "num_tokens", "logprob_mismatch"):
         assert found[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-5), name
+    assert found["grad_norm"] > 0
 
 
 def test_errors_of_ranks_surface_in_one_line(folder: Path, make_job: MakeJob) -> None:
