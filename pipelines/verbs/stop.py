@@ -56,9 +56,8 @@ def _stop_driver(found: "FoundRun", wait_s: float) -> bool:
 
     driver, state = last_driver(found.name), state_of(found)
     if driver is None or state.state != "running":
-        print(
-            f"{found.name}: nobody drives it on this machine: {state.state}. {state.said}".rstrip()
-        )
+        said = f"{state.state} ({state.said})" if state.said else state.state
+        print(f"{found.name}: nobody drives it on this machine: {said}")
         return True
     print(f"{found.name}: stopping process {driver.pid}, begun {ago(driver.began_unix_s)}")
     if stop_process(driver, wait_s):

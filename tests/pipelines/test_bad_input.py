@@ -132,8 +132,9 @@ def write_many(desk: Desk) -> None:
     content = yaml.safe_load(desk.path.read_text())
     roles = [f"role{number}" for number in range(35)]
     env = {"name": "tests.doubles.words:make_words", "options": {"roles": roles}}
-    together = {"policies": dict.fromkeys(roles, {"base": "s3://b/p"}), "roles": {role: role for role in roles}}
-    desk.path.write_text(yaml.safe_dump(content | {"env": env} | together))
+    policies = dict.fromkeys(roles, {"base": "s3://b/p"})
+    together = {"env": env, "policies": policies, "roles": {role: role for role in roles}}
+    desk.path.write_text(yaml.safe_dump(content | together))
 
 
 @pytest.mark.parametrize(("message", "fix"), [(PULL, "--set-image"), (QUOTA, "steps.rollout")])

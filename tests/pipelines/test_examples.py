@@ -12,6 +12,7 @@ import yaml
 
 from components.config import load_config
 from pipelines.__main__ import _parser
+from pipelines.faults import hint_of
 from tests.doubles.kfp_api import serving
 from tests.pipelines.experiment import IMAGES, POLICY
 from tests.pipelines.on_cluster import Commits
@@ -20,20 +21,38 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = (ROOT / "docs/cluster.md").read_text()
+OPERATING = (ROOT / "docs/operating.md").read_text()
 WORKFLOW = yaml.safe_load((ROOT / "docs/examples/train.yml").read_text())
 
 
-def commands(program: str) -> list[str]:
-    """The commands of that program in the blocks of docs/cluster.md."""
-    blocks = "\n".join(re.findall(r"```bash\n(.*?)```", CLUSTER, re.DOTALL)).replace("\\\n", " ")
+def commands(program: str, text: str = CLUSTER) -> list[str]:
+    """The commands of that program in the blocks of a document."""
+    blocks = "\n".join(re.findall(r"```bash\n(.*?)```", text, re.DOTALL)).replace("\\\n", " ")
     return [line for line in blocks.splitlines() if line.startswith(program)]
 
 
 def test_the_documents_commands_have_the_options_they_use() -> None:
-    found = commands("python -m pipelines")
-    assert len(found) >= 4
-    for line in found:
-        _parser().parse_args(shlex.split(line)[3:])
+    for text, least in ((CLUSTER, 4), (OPERATING, 10)):
+        found = commands("python -m pipelines", text)
+        assert len(found) >= least
+        for line in found:
+            _parser().parse_args(shlex.split(line, comments=True)[3:])
+
+
+def test_the_runbook_has_the_sentences_that_are_printed() -> None:
+    """Each sentence of the table is in the code that prints it, or is a cluster's own word."""
+    table = OPERATING.split("## It failed")[1].split("While a step")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    quoted = [sentence for cell in cells for sentence in re.findall(r"`(.+?)`", cell)]
+    code = " ".join(path.read_text() for path in (ROOT / "pipelines").glob("*.py"))
+    code += " ".join(path.read_text() for path in (ROOT / "components").rglob("*.py"))
+    printed = re.sub(r"\W+", " ", re.sub(r"\{[^{}]*\}", "", re.sub(r'"\s+f?"', "", code)))
+    assert len(quoted) > 20
+    for sentence in quoted:
+        parts = re.split(r"\.\.\.|\d+|'\w+'|\[.*\]|cpu, vllm", sentence)
+        plain = [re.sub(r"\W+", " ", part).strip() for part in parts]
+        missing = [part for part in plain if part not in printed]
+        assert not missing or hint_of(sentence), f"{sentence}: {missing}"
 
 
 def test_the_documents_file_names_exist() -> None:
