@@ -13,15 +13,9 @@ IGNORED = ("seed", "iterations", "storage", "tracking", "promotion")
 SAID = 2
 """Settings that a label names, the most telling first."""
 _TELLING = (
-    "roles.",
-    "policies.",
-    "grouping.",
-    "rollout.num_",
-    "rollout.",
-    "update.",
-    "envs.",
-    "env.",
-)
+    "roles.", "policies.", "grouping.", "rollout.num_", "rollout.", "update.", "envs.", "env.",
+    "warm_start",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,5 +103,6 @@ def _telling(key: str) -> int:
 
 
 def _short(key: str) -> str:
-    """`rollout.num_candidates` -> `num_candidates`; names under roles and policies stay whole."""
-    return key if key.startswith(("roles.", "policies.")) else key.rpartition(".")[2]
+    """`rollout.num_candidates` -> `num_candidates`; where that says too little, the whole key."""
+    whole = ("roles.", "policies.", "warm_start.", "envs.")
+    return key if key.startswith(whole) else key.rpartition(".")[2]

@@ -15,6 +15,8 @@ from components.reporting.table import MISSING
 Cells = Mapping[str, str]
 """Column -> text."""
 Row = tuple[str, Cells]
+PRICED = ("GPU-hours", "cost", "cost per point")
+"""Columns of the cost table that a laptop leaves out."""
 
 
 def methods_table(found: Sequence[Experiment]) -> tuple[list[str], list[list[str]]]:
@@ -40,7 +42,13 @@ def cost_table(
         "GPU-hours", "cost", "points gained", "candidates per point", "hours per point",
         "cost per point",
     ]  # fmt: skip
-    return head, [_cost_row(item, hardware) for item in found]
+    body = [_cost_row(item, hardware) for item in found]
+    kept = [
+        column
+        for column, name in enumerate(head)
+        if name not in PRICED or any(row[column] != MISSING for row in body)
+    ]
+    return [head[column] for column in kept], [[row[column] for column in kept] for row in body]
 
 
 def signal_table(found: Sequence[Experiment]) -> tuple[list[str], list[list[str]]]:

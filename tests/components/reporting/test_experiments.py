@@ -134,7 +134,8 @@ def test_cost_per_point_of_success() -> None:
     assert cells["cost per point"] == "94" and cells["hours per point"].endswith(" GPU")
     worse = make_run()
     worse = type(worse)(worse.run, worse.config, list(worse.rows)[::-1])
-    _, (row,) = cost_table(experiments([worse]), Hardware())
+    head, (row,) = cost_table(experiments([worse]), Hardware())
+    assert "GPU-hours" not in head
     assert dict(zip(head, row, strict=True))["candidates per point"] == "-"
 
 
