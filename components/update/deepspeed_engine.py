@@ -163,11 +163,16 @@ class TrainingEngine:
         return {"world_size": self.world_size, "zero_stage": self._stage, "dtype": dtype}
 
     def _summed_norm(self) -> Tensor:
-        """Of the gradient over all ranks. The step sums once more, which changes nothing: the
-        mean of equal gradients."""
-        self._engine.allreduce_gradients()
+        """Of the gradient over all ranks, which the step sums later: copies, one at a time."""
         gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
-        return torch.nn.utils.get_total_norm(gradients)
+        if self.world_size == 1:
+            return torch.nn.utils.get_total_norm(gradients)
+        norms = [
+            torch.linalg.vector_norm(self.sum_over_ranks(gradient.clone()) / self.world_size)
+            for gradient in gradients
+        ]
+        total: Tensor = torch.linalg.vector_norm(torch.stack(norms))
+        return total
 
 
 @contextmanager
