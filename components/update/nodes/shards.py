@@ -54,7 +54,7 @@ class Meeting:
 
 def upload_shards(meeting: Meeting, folder: Path, prefix: str) -> FolderRef:
     """Store the union of all nodes' `folder` under its digest; every node must call it."""
-    mine = manifest(folder) if folder.is_dir() and any(folder.rglob("*")) else []
+    mine = manifest(folder) if any(path.is_file() for path in folder.rglob("*")) else []
     said = meeting.gather("files", json.dumps([asdict(entry) for entry in mine]).encode())
     parts = [[Entry(**item) for item in json.loads(data)] for data in said]
     data = encode(entries := merged(parts))
