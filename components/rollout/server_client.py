@@ -43,11 +43,11 @@ class ServerClient:
         self._pool = urllib3.PoolManager(maxsize=concurrency, retries=False)
 
     def get(self, path: str, timeout_s: float | None = None) -> Any:
-        """The JSON at a path; None for an empty answer."""
+        """What lies at a path: JSON, text, or None for an empty answer."""
         return self._call("GET", path, None, {}, timeout_s)
 
     def post(self, path: str, body: Any, headers: Mapping[str, str] = {}) -> Any:
-        """The JSON that a path answers."""
+        """What a path answers, as `get`."""
         return self._call("POST", path, body, headers, None)
 
     def is_ready(self) -> bool:
@@ -125,7 +125,7 @@ class ServerClient:
         while True:
             answer = self._once(method, path, body, headers, end - time.monotonic())
             if answer.status < 300:
-                return json.loads(answer.data) if answer.data else None
+                return _content(answer)
             words = f"{self.url}{path}: {answer.status}: {_reason(answer.data)}"
             if answer.status in RETRIED and time.monotonic() + pause_s < end:
                 time.sleep(pause_s)
@@ -147,6 +147,15 @@ class ServerClient:
         except urllib3.exceptions.HTTPError as error:
             reason = " ".join(str(error).split())[:200]
             raise ServerGone(f"{self.url}{path}: no answer: {reason}") from error
+
+
+def _content(answer: Any) -> Any:
+    """JSON, or the text of an answer that is none, such as that of a loaded adapter."""
+    if not answer.data:
+        return None
+    if "json" not in answer.headers.get("content-type", ""):
+        return answer.data.decode()
+    return json.loads(answer.data)
 
 
 def _draw(choice: Mapping[str, Any]) -> Draw:

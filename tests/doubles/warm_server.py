@@ -114,8 +114,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/health" or self.headers["Authorization"] == f"Bearer {self.fake.key}":
             body = json.loads(data) if data else {}
             status, content = self.fake.answer(self.path, body, self.headers[EXPECTED])
-        answer = json.dumps(content).encode()
+        plain = self.path.endswith("lora_adapter") and status == 200  # as vLLM answers these
+        answer = b"Success: done." if plain else json.dumps(content).encode()
         self.send_response(status)
+        self.send_header("Content-Type", "text/plain" if plain else "application/json")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
