@@ -54,5 +54,7 @@ def test_adapters_and_merged_weights_answer_as_in_training(tmp_path: Path) -> No
             asked = [Message(role="user", content=prompt)]
             expected = {role: here.answer(role, asked) for role in team.roles}
             assert expected["planner"] != expected["tooler"]
-            assert {role: apart.answer(role, asked) for role in team.roles} == expected
-            assert merged.answer("planner", asked) == expected["planner"]
+            # A server puts a blank before the words of a tokenizer that has nothing but words.
+            found = {role: apart.answer(role, asked).strip() for role in team.roles}
+            assert found == expected
+            assert merged.answer("planner", asked).strip() == expected["planner"]
