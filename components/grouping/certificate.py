@@ -74,7 +74,7 @@ def totals_by_environment(facts: pa.Table, groups: Groups) -> dict[str, Any]:
 
     `facts` has a row for each group.
     """
-    envs = facts["env"].to_pylist()
+    envs = [str(env) for env in facts["env"].to_pylist()]
     if len(set(envs)) == 1:
         return {}
     pairs = [f"{env}\n{role}" for env, role in zip(envs, facts["role"].to_pylist(), strict=True)]

@@ -147,7 +147,7 @@ def load_study(path: str | Path, short: bool = False) -> Study:
 
 
 def _content(path: str | Path) -> dict[str, Any]:
-    """A study's keys, over those of the study that it is `like`; arms that are null are left out."""
+    """A study's keys, over those of the study that it is `like`; arms that are null go."""
     content = _read(path)
     like = content.pop("like", None)
     if like is None:
