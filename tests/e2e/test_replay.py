@@ -49,7 +49,7 @@ def episodes(place: Workplace, iteration: int) -> list[str]:
 @pytest.mark.parametrize("placement", ["fused", "staged"])
 @pytest.mark.parametrize("policy", [SCRATCH, LORA], ids=["full", "lora"])
 def test_every_token_is_the_same_again(
-    placement: str, policy: Any, place: Workplace, capsys: pytest.CaptureFixture[str]
+    placement: str, policy: Any, place: Workplace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Also of the iteration that came after a stop: `--iterations 1`, then on to 2."""
     experiment = words_experiment(ROLES, dict.fromkeys("ab", policy))
@@ -59,18 +59,18 @@ def test_every_token_is_the_same_again(
     assert place.call("run", *more) == 0
     for iteration in (1, 2):
         for episode in episodes(place, iteration):
-            capsys.readouterr()
+            capfd.readouterr()
             assert call(place, "replay", episode, "--run", "r", "--json") == 0
-            result = json.loads(capsys.readouterr().out)
+            result = json.loads(capfd.readouterr().out)
             assert result["iteration"] == iteration and result["same"]
             assert sum(item["num_tokens"] for item in result["answers"]) > 0
     whole = ("replay", f"r/2/{episodes(place, 2)[0]}", "--batch", "whole")
     assert call(place, *whole, "--branch", "0/second/1") == 0
-    assert "the same: 1 answers" in capsys.readouterr().out
+    assert "the same: 1 answers" in capfd.readouterr().out
 
 
 def test_another_sampler_is_told_token_by_token(
-    place: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: Workplace, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     train(place, roles=ROLES)
     from components.rollout import transformers_engine
@@ -78,30 +78,30 @@ def test_another_sampler_is_told_token_by_token(
     draw = transformers_engine.draw
     monkeypatch.setattr(transformers_engine, "draw", lambda probs, u: draw(probs, (u + 0.5) % 1))
     assert call(place, "replay", episodes(place, 1)[0], "--run", "r") == 1
-    text = capsys.readouterr().out
+    text = capfd.readouterr().out
     assert "log-prob gap" in text and "once more in the batch" in text
     assert text.splitlines()[-1].startswith("different: ")
 
 
 def test_from_a_run_to_the_registry_and_back_to_compare(
-    place: Workplace, capsys: pytest.CaptureFixture[str]
+    place: Workplace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     train(place, roles=ROLES, promotion={"min_gain": -1.0})
     versions = len(list(place.folder.glob("store/teams/words/audit/*")))
     assert call(place, "promote", "r", "--dry-run", "--runner", "inprocess") == 3
     assert "would be refused in place of r@1: the team is the champion team itself" in (
-        capsys.readouterr().out.replace("\n", " ")
+        capfd.readouterr().out.replace("\n", " ")
     )
     before = ("promote", "r", "--iteration", "0", "--dry-run", "--runner", "inprocess")
     assert call(place, *before) in (0, 3)
-    assert "dry run: would be" in capsys.readouterr().out
+    assert "dry run: would be" in capfd.readouterr().out
     assert len(list(place.folder.glob("store/teams/words/audit/*"))) == versions
     assert call(place, "compare", "r:0", "words@champion", "--evaluate", "--json") == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(capfd.readouterr().out)
     assert [team["iteration"] for team in result["teams"]] == [0, 1]
     assert call(place, "compare", "r:1", "r", "--benchmark", "test") == 0
-    assert "no clear difference between r:1 and r:1" in capsys.readouterr().out
-    assert call(place, "compare", "r:0", "r:1", "--benchmark", "test") == 2
-    assert "r:0: no outcomes on 'test' are stored" in capsys.readouterr().err
+    assert "no clear difference between r:1 and r:1" in capfd.readouterr().out
+    assert call(place, "compare", "r:0", "r:1", "--benchmark", "few") == 2
+    assert "r:0: no outcomes on 'few' are stored" in capfd.readouterr().err
     assert call(place, "card", "words@champion") == 0
-    assert "| validation/reference |" in capsys.readouterr().out
+    assert "| validation/reference |" in capfd.readouterr().out
