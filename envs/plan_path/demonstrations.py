@@ -5,18 +5,18 @@ from random import Random
 from envs.plan_path.example_scripts import draw_script
 from envs.plan_path.grid import DIRECTIONS, Cell, members, shortest_path
 from envs.plan_path.options import PlanPathOptions
-from envs.plan_path.prompts import answer
 from envs.plan_path.state import PlanPathState
-from envs.plan_path.walk import as_words
+from envs.plan_path.team import is_tool
+from envs.plan_path.walk import answer, as_words
 
 
 def demonstrate(options: PlanPathOptions, state: PlanPathState, role: str, rng: Random) -> str:
     """An example text of `role`, well-formed but seldom good."""
-    if role == "tool" and options.tool == "search":
+    if is_tool(role) and options.tool == "search":
         return _program(options, state, rng)
-    if role == "tool" and options.tool == "program":
+    if is_tool(role) and options.tool == "program":
         return draw_script(options, state, rng)
-    if role == "planner" and options.roles == "team":
+    if not is_tool(role) and options.roles == "team":
         return _write(options, state, _decision(options, state, rng))
     return _write(options, state, _route(options, state, rng))
 
@@ -39,12 +39,12 @@ def _program(options: PlanPathOptions, state: PlanPathState, rng: Random) -> str
 
 
 def _decision(options: PlanPathOptions, state: PlanPathState, rng: Random) -> list[Cell]:
-    """A planner with a tool: the tool's route, straight to the goal, or one step."""
+    """A planner with tools: the route of one of them, straight to the goal, or one step."""
     shares = options.demonstrations
     kind = rng.random()
-    route = state.proposal.walk.cells if state.proposal else ()
-    if kind < shares.copy_route and route:
-        return list(route)
+    routes = [proposal.walk.cells for proposal in state.proposals if proposal.walk.cells]
+    if kind < shares.copy_route and routes:
+        return list(routes[0] if len(routes) == 1 else rng.choice(routes))
     straight = _straight(state, rng)
     return straight if kind < shares.copy_route + shares.copy_straight else straight[:1]
 

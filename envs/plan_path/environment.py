@@ -4,7 +4,6 @@ Rules, options and rewards are in README.md. Turns are counted elsewhere.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 
 from envs.base import (
@@ -27,6 +26,7 @@ from envs.plan_path.picture import picture
 from envs.plan_path.program import run_program
 from envs.plan_path.rewards import planner_rewards, presets, tool_rewards
 from envs.plan_path.state import PlanPathState, Proposal, Script, decode, encode
+from envs.plan_path.team import is_tool, propose, roles_of
 from envs.plan_path.walk import NOWHERE, Walk, Word, walk
 from envs.programs import find_program
 from envs.quoting import quotable
@@ -46,7 +46,7 @@ def make_plan_path(options: Mapping[str, JSON], reward: str) -> "PlanPath":
 
 
 class PlanPath:
-    """Walk from start to goal; a tool proposes, a planner decides."""
+    """Walk from start to goal; tools propose, a planner decides."""
 
     name = "plan_path"
     version = "1"
@@ -54,7 +54,7 @@ class PlanPath:
 
     def __init__(self, options: PlanPathOptions, reward: str) -> None:
         self.options = options
-        self.roles = ("tool", "planner") if options.roles == "team" else ("planner",)
+        self.roles = roles_of(options)
         self.reward_presets = presets(self.roles)
         check_choice("env.reward", reward, self.reward_presets)
         self.reward = reward
@@ -91,12 +91,14 @@ class PlanPath:
         return prompts.observe(self.options, state, role)
 
     def step(self, state: PlanPathState, role: str, completion: str) -> StepResult:
-        """The tool's text is tried on a copy; the planner's is executed.
+        """A tool's text is tried on a copy; the planner's is executed.
 
         ValueError if the episode has ended or there is no such role; no text raises.
         """
         self._check_step(state, role)
-        return self._propose(state, completion) if role == "tool" else self._act(state, completion)
+        if is_tool(role):
+            return self._propose(state, role, completion)
+        return self._act(state, completion)
 
     def encode_state(self, state: PlanPathState) -> JSON:
         """As a JSON value."""
@@ -115,10 +117,10 @@ class PlanPath:
         """For people: the grid, where the agent stands, and the last walks."""
         return picture(state)
 
-    def _propose(self, before: PlanPathState, text: str) -> StepResult:
+    def _propose(self, before: PlanPathState, role: str, text: str) -> StepResult:
         tried = self._run_tool(before, text)
         shown = "" if self._compact else quotable(text)
-        after = replace(before, proposal=Proposal(shown, tried))
+        after = propose(before, role, Proposal(shown, tried))
         return StepResult(after, self._judge(tool_rewards, before, tried), Status.RUNNING)
 
     def _run_tool(self, state: PlanPathState, text: str) -> Walk:
@@ -140,7 +142,7 @@ class PlanPath:
             before.grid,
             before.goal,
             taken.end(before.position),
-            None,
+            (),
             None if self._compact else taken,
             status,
         )
@@ -182,7 +184,7 @@ class CompactPlanPath(PlanPath):
 
 
 class ProgramPlanPath(PlanPath):
-    """The tool writes a Python program. The programs of many texts run side by side."""
+    """The tools write Python programs. The programs of many texts run side by side."""
 
     def step(self, state: PlanPathState, role: str, completion: str) -> StepResult:
         """As in `PlanPath`; a program that the sandbox could not run is Status.ERROR."""
@@ -192,7 +194,7 @@ class ProgramPlanPath(PlanPath):
         """What `step` returns for each, in order."""
         for state, role, _ in attempts:
             self._check_step(state, role)
-        programs = [find_program(text) if role == "tool" else None for _, role, text in attempts]
+        programs = [find_program(text) if is_tool(role) else None for _, role, text in attempts]
         runs = [
             Run(program, scripts.stdin(self.options, attempt.state))
             for attempt, program in zip(attempts, programs, strict=True)
@@ -200,19 +202,20 @@ class ProgramPlanPath(PlanPath):
         ]
         results = iter(open_sandbox(self.options.sandbox).run_many(runs) if runs else ())
         return [
-            self._ran(attempt.state, program, next(results) if program else None)
-            if attempt.role == "tool"
+            self._ran(attempt, program, next(results) if program else None)
+            if is_tool(attempt.role)
             else self._act(attempt.state, attempt.completion)
             for attempt, program in zip(attempts, programs, strict=True)
         ]
 
-    def _ran(self, before: PlanPathState, program: str | None, result: Result | None) -> StepResult:
+    def _ran(self, attempt: Attempt, program: str | None, result: Result | None) -> StepResult:
         """What the program printed, walked on a copy."""
+        before, role = attempt.state, attempt.role
         if result and result.outcome is Outcome.SANDBOX_ERROR:
-            return StepResult(before, self._unpaid("tool"), Status.ERROR)
+            return StepResult(before, self._unpaid(role), Status.ERROR)
         script = scripts.read(result, self._words) if result else Script("", ())
         tried = self._walk_all(before, script.actions)
-        after = replace(before, proposal=Proposal(quotable(program or ""), tried, script))
+        after = propose(before, role, Proposal(quotable(program or ""), tried, script))
         return StepResult(after, self._judge(tool_rewards, before, tried), Status.RUNNING)
 
     def _unpaid(self, role: str) -> Rewards:

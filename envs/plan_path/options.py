@@ -28,7 +28,8 @@ class DemonstrationOptions(Options):
     blind_programs: Share = 0.5
     """Python programs that search one through the walls; the rest print no path."""
     copy_route: Share = 0.4
-    """Planner answers that repeat the tool's route, if it has one."""
+    """Planner answers that repeat the tool's route, if it has one; of several tools' routes any,
+    good or bad."""
     copy_straight: Share = 0.2
     """Planner answers that go straight to the goal; the rest are one step towards it."""
     shortest: Share = 0.12
@@ -63,7 +64,10 @@ class PlanPathOptions(Options):
     detour_fraction: Share | None = None
     """Share of instances whose shortest path is longer than the Manhattan distance; None: any."""
     roles: Literal["team", "planner"] = "team"
-    """team: tool, then planner. planner: a single agent without a tool."""
+    """team: tools, then planner. planner: a single agent without a tool."""
+    num_tools: Annotated[int, Field(ge=1, le=9)] = 1
+    """Roles `tool`, `tool_2`, ... of a team, all of one kind. A later one sees what came of the
+    proposals before its own, and the planner sees all of them."""
     action_language: Literal["moves", "cells"] = "moves"
     """moves: U D L R. cells: the names of the cells to walk through."""
     tool: Literal["moves", "search", "program"] = "moves"
@@ -84,6 +88,15 @@ class PlanPathOptions(Options):
     to name all walls. A model that may write one token more than this gains nothing by never
     ending its answer."""
     demonstrations: DemonstrationOptions = DemonstrationOptions()
+
+    @model_validator(mode="after")
+    def _tools_have_a_team(self) -> "PlanPathOptions":
+        if self.num_tools > 1 and self.roles == "planner":
+            raise ValueError(
+                f"num_tools {self.num_tools} needs roles team, got planner: a single agent has no "
+                "tool; leave num_tools out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _example_has_a_style(self) -> "PlanPathOptions":

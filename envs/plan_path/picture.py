@@ -1,6 +1,7 @@
 """A state drawn for a person; no role reads this."""
 
 from envs.plan_path.state import PlanPathState
+from envs.plan_path.team import TOOL
 from envs.plan_path.walk import Walk
 
 
@@ -15,8 +16,9 @@ def picture(state: PlanPathState) -> str:
     lines += [f"{number:2} {row}" for number, row in enumerate(rows, 1)]
     if state.last:
         lines.append(f"turn before: {_walk(state, state.last)}")
-    if state.proposal:
-        lines.append(f"tool, on a copy: {_walk(state, state.proposal.walk)}")
+    for number, proposal in enumerate(state.proposals, 1):
+        tool = TOOL if number == 1 else f"{TOOL}_{number}"
+        lines.append(f"{tool}, on a copy: {_walk(state, proposal.walk)}")
     return "\n".join(lines)
 
 

@@ -2,26 +2,27 @@
 
 paper: instructions for an instruct model; with `worked_example` a small grid is asked about and
 answered first, as an earlier exchange, and no thoughts are asked for. compact: a closed set of
-words for tiny models, one word per cell: `walls a1 b3 goal f6 at b2`, and for the planner of a
-team the tool's result, `route b3 b4 hit` (`route none error` where there is none).
+words for tiny models, one word per cell: `walls a1 b3 goal f6 at b2`, and for those who see
+proposals the result of each, `route b3 b4 hit` (`route none error` where there is none).
 """
 
-from dataclasses import replace
 from functools import lru_cache
 
 from envs.base import Message
-from envs.plan_path.example_scripts import fenced, search_script
-from envs.plan_path.grid import DIRECTIONS, Cell, Grid, board, members, parse_rows, shortest_path
+from envs.plan_path.example_scripts import fenced
+from envs.plan_path.grid import DIRECTIONS, Cell, Grid, board, members
 from envs.plan_path.options import PlanPathOptions
 from envs.plan_path.state import PlanPathState, Proposal, Script
+from envs.plan_path.team import is_tool, number_of, seen
 from envs.plan_path.walk import Language, Walk, Word, as_words
+from envs.plan_path.worked_example import example_answer, example_state
 
 MAX_ACTIONS = 200
 """Actions read from a Python program's output that the planner sees."""
 KEYWORDS = ("walls", "goal", "at", "route", "none", "path", "avoid", *(word.value for word in Word))
 
 _RULES = """\
-You are the {role} that helps an agent walk through a grid. `.` is a free cell, `#` is a wall. A \
+You are {who} an agent walk through a grid. `.` is a free cell, `#` is a wall. A \
 cell is named by its column's letter and its row's number, so b3 is in the second column and the \
 third row from the top. One step leads to the next cell up (U), down (D), left (L) or right (R); \
 walls and the edge cannot be passed.
@@ -66,6 +67,9 @@ came of it.
 _ROUTE = """
 Propose a route to the goal. It is tried on a copy of the grid; the planner sees what came of it.
 """
+_LATER = """
+Where the proposals above fail, find out why, and make a better one.
+"""
 _DECIDE = """
 Decide which actions the agent takes now. If they do not reach the goal, you continue from where \
 they lead.
@@ -96,20 +100,15 @@ def observe(options: PlanPathOptions, state: PlanPathState, role: str) -> list[M
     """The prompt of `role`: a user message, after a worked example if there is one."""
     if options.prompt_style == "compact":
         return [{"role": "user", "content": _compact(options, state, role)}]
-    rules = _RULES.format(role=role)
+    rules = _RULES.format(who=_who(options, role))
     if not options.worked_example:
         return [{"role": "user", "content": rules + _paper(options, state, role)}]
-    example = _example_state(options, role)
+    example = example_state(options, role)
     return [
         {"role": "user", "content": rules + _paper(options, example, role)},
-        {"role": "assistant", "content": _example_answer(options, example, role)},
+        {"role": "assistant", "content": example_answer(options, example, role)},
         {"role": "user", "content": "Now another grid.\n" + _paper(options, state, role)},
     ]
-
-
-def answer(words: list[str], compact: bool) -> str:
-    """A list of actions as a role writes it."""
-    return " ".join(words) if compact else f"[{', '.join(words)}]"
 
 
 def lexicon(options: PlanPathOptions) -> tuple[str, ...]:
@@ -120,10 +119,20 @@ def lexicon(options: PlanPathOptions) -> tuple[str, ...]:
 
 def _compact(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
     scene = f"{_scene(state.grid, state.goal)} at {state.grid.board.names[state.position]}"
-    if role == "tool" or options.roles == "planner":
+    if options.roles == "planner":
         return scene
-    walk = state.proposal.walk if state.proposal else None
-    return f"{scene} route {_route(state, walk, options.action_language, ' ')}"
+    walks: list[Walk | None] = [proposal.walk for proposal in seen(state, role)]
+    if not walks and not is_tool(role):
+        walks = [None]
+    routes = [f"route {_route(state, walk, options.action_language)}" for walk in walks]
+    return " ".join([scene, *routes])
+
+
+def _who(options: PlanPathOptions, role: str) -> str:
+    """As the role's prompt begins: `You are <who> an agent walk`."""
+    if is_tool(role) and options.num_tools > 1:
+        return f"tool {number_of(role)} of the {options.num_tools} that help"
+    return f"the {role} that helps"
 
 
 @lru_cache(maxsize=8192)
@@ -132,12 +141,12 @@ def _scene(grid: Grid, goal: Cell) -> str:
     return " ".join(["walls", *(names[cell] for cell in members(grid.walls)), "goal", names[goal]])
 
 
-def _route(state: PlanPathState, walk: Walk | None, language: Language, separator: str) -> str:
+def _route(state: PlanPathState, walk: Walk | None, language: Language) -> str:
     """`b3 b4 hit`: the cells or moves walked, or `none`, and the result's word."""
     if walk is None:
-        return f"none{separator}{Word.ERROR.value}"
+        return f"none {Word.ERROR.value}"
     words = as_words(state.grid, state.position, walk.cells, language) or ["none"]
-    return f"{' '.join(words)}{separator}{walk.word.value}"
+    return f"{' '.join(words)} {walk.word.value}"
 
 
 def _paper(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
@@ -145,47 +154,14 @@ def _paper(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
     names = state.grid.board.names
     position = names[state.position]
     scene = _SCENE.format(grid=_picture(state.grid), position=position, goal=names[state.goal])
-    parts = [scene, _last(state)]
-    if role == "tool" and options.tool == "program":
+    parts = [scene, _last(state), *_proposed(options, state, role)]
+    if is_tool(role) and options.tool == "program":
         return "".join([*parts, _script(options, state)])
-    if role == "tool" and options.tool == "search":
+    if is_tool(role) and options.tool == "search":
         return "".join([*parts, _PROGRAM.format(position=position)])
-    if role == "planner" and options.roles == "team":
-        parts.append(_tool(options, state))
-    parts.append(_ROUTE if role == "tool" else _DECIDE)
+    parts.append(_ROUTE if is_tool(role) else _DECIDE)
     written = _FORMAT_ONLY if options.worked_example else _FORMAT
     return "".join([*parts, written[options.action_language]])
-
-
-def _example_state(options: PlanPathOptions, role: str) -> PlanPathState:
-    """A small grid; the planner of a team sees that the tool's route reaches the goal."""
-    state = PlanPathState(parse_rows([".#.", "...", "#.."]), goal=8, position=0)
-    if role == "tool" or options.roles == "planner":
-        return state
-    text, path, script = _example_answer(options, state, "tool"), _shortest(state), None
-    if options.tool == "program":
-        text = search_script(options, state).strip()
-        words = as_words(state.grid, state.position, path, options.action_language)
-        moves = tuple(DIRECTIONS.index(word) for word in words if word in DIRECTIONS)
-        script = Script(str(words), moves or path)
-    return replace(state, proposal=Proposal(text, Walk(path, 4, Word.OK), script))
-
-
-def _example_answer(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
-    grid, names = state.grid, state.grid.board.names
-    if role == "tool" and options.tool == "search":
-        walls = [names[cell] for cell in members(grid.walls)]
-        return " ".join(["path", names[state.position], names[state.goal], "avoid", *walls])
-    if role == "tool" and options.tool == "program":
-        return fenced(search_script(options, state))
-    words = as_words(grid, state.position, _shortest(state), options.action_language)
-    return answer(words, compact=False)
-
-
-def _shortest(state: PlanPathState) -> tuple[Cell, ...]:
-    grid = state.grid
-    path = shortest_path(grid.height, grid.width, grid.walls, state.position, state.goal)
-    return path or ()
 
 
 @lru_cache(maxsize=8192)
@@ -225,17 +201,28 @@ def _script(options: PlanPathOptions, state: PlanPathState) -> str:
     return task + _PRINTED[options.action_language].format(position=position) + _TRIED
 
 
-def _tool(options: PlanPathOptions, state: PlanPathState) -> str:
-    if state.proposal is None:
-        return "\nThe tool has proposed nothing.\n"
-    walk = state.proposal.walk
+def _proposed(options: PlanPathOptions, state: PlanPathState, role: str) -> list[str]:
+    """What the role sees of this turn's proposals; nothing for the first tool or a single agent."""
+    if options.roles == "planner":
+        return []
+    parts = [
+        _tool(options, state, proposal, f"Tool {number}" if options.num_tools > 1 else "The tool")
+        for number, proposal in enumerate(seen(state, role), 1)
+    ]
+    if is_tool(role):
+        return [*parts, _LATER] if parts else []
+    return parts or ["\nThe tool has proposed nothing.\n"]
+
+
+def _tool(options: PlanPathOptions, state: PlanPathState, proposal: Proposal, name: str) -> str:
+    walk = proposal.walk
     words = as_words(state.grid, state.position, walk.cells, options.action_language)
-    written = state.proposal.text or "(nothing)"
-    if state.proposal.script:
+    written = proposal.text or "(nothing)"
+    if proposal.script:
         written = fenced(f"{written}\n")
     return (
-        f"\nThe tool wrote:\n{written}\n\n"
-        f"{_printed(options, state, state.proposal.script)}"
+        f"\n{name} wrote:\n{written}\n\n"
+        f"{_printed(options, state, proposal.script)}"
         f"Tried on a copy, it walked: {' '.join(words) or 'nothing'}\n"
         f"Result: {_OUTCOME[walk.word]}\n"
     )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from envs.base import Bounds, RewardPreset, Rewards
 from envs.plan_path.grid import Cell, Distances
+from envs.plan_path.team import PLANNER, is_tool
 from envs.plan_path.walk import Walk, Word
 
 FORMAT, LEGAL, SHORT, PROGRESS = -0.2, 0.2, 0.2, 0.5
@@ -24,11 +25,11 @@ _DENSE = {
 
 def presets(roles: tuple[str, ...]) -> dict[str, RewardPreset]:
     """The declared parts and bounds of `dense` and `outcome` for these roles."""
-    dense: dict[str, Mapping[str, Bounds]] = {"planner": _DENSE}
-    outcome: dict[str, Mapping[str, Bounds]] = {"planner": {}}
-    if "tool" in roles:
-        dense["tool"] = {**_DENSE, "route": _SHAPED}
-        outcome["tool"] = {"solves": _UNIT}
+    dense: dict[str, Mapping[str, Bounds]] = {PLANNER: _DENSE}
+    outcome: dict[str, Mapping[str, Bounds]] = {PLANNER: {}}
+    for tool in filter(is_tool, roles):
+        dense[tool] = {**_DENSE, "route": _SHAPED}
+        outcome[tool] = {"solves": _UNIT}
     return {"dense": RewardPreset(_SHAPED, dense), "outcome": RewardPreset(_UNIT, outcome)}
 
 

@@ -19,7 +19,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the tool wrote this turn and what came of it."""
+    """What a tool wrote this turn and what came of it."""
 
     text: str
     """As the planner may read it; empty in compact style, whose planner sees the result alone."""
@@ -35,33 +35,39 @@ class PlanPathState:
     grid: Grid
     goal: Cell
     position: Cell
-    proposal: Proposal | None = None
-    """None until the tool has acted in this turn."""
+    proposals: tuple[Proposal, ...] = ()
+    """Of the tools that have acted in this turn, in their order."""
     last: Walk | None = None
     """The walk of the turn before; None in the first, and in compact style."""
     status: Status = Status.RUNNING
 
 
 def encode(state: PlanPathState) -> JSON:
-    """As a JSON value; cells are numbers, row * width + column."""
-    return {
+    """As a JSON value; cells are numbers, row * width + column.
+
+    `proposal` is the first tool's; those of the others are in `further`, where there are others.
+    """
+    encoded = {
         "rows": state.grid.rows(),
         "goal": state.goal,
         "position": state.position,
-        "proposal": state.proposal and _encode_proposal(state.proposal),
+        "proposal": _encode_proposal(state.proposals[0]) if state.proposals else None,
         "last": state.last and _encode_walk(state.last),
         "status": state.status.value,
     }
+    further = [_encode_proposal(proposal) for proposal in state.proposals[1:]]
+    return {**encoded, "further": further} if further else encoded
 
 
 def decode(encoded: JSON) -> PlanPathState:
     """The inverse of `encode`."""
-    proposal, last = encoded["proposal"], encoded["last"]
+    first, last = encoded["proposal"], encoded["last"]
+    proposals = [first, *encoded.get("further", ())] if first else []
     return PlanPathState(
         parse_rows(encoded["rows"]),
         encoded["goal"],
         encoded["position"],
-        proposal and _decode_proposal(proposal),
+        tuple(_decode_proposal(proposal) for proposal in proposals),
         last and _decode_walk(last),
         Status(encoded["status"]),
     )

@@ -70,3 +70,8 @@ def as_words(grid: Grid, position: Cell, cells: Sequence[Cell], language: Langua
         words.append(DIRECTIONS[around.index(cell)] if cell in around else names[cell])
         position = cell
     return words
+
+
+def answer(words: list[str], compact: bool) -> str:
+    """A list of actions as a role writes it."""
+    return " ".join(words) if compact else f"[{', '.join(words)}]"

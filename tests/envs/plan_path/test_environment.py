@@ -93,7 +93,7 @@ def test_the_next_turn_starts_where_the_last_one_ended_and_without_a_proposal():
     env, state = begin(CORNER, (0, 0), (2, 2), prompt_style="compact")
     state = env.step(state, "tool", "D D").state
     state = env.step(state, "planner", "D D").state
-    assert state.proposal is None
+    assert state.proposals == ()
     assert env.step(state, "planner", "R R").status is Status.SOLVED
 
 

@@ -154,14 +154,14 @@ def test_a_worked_example_holds_a_program_and_its_output():
     env, state = begin(CORNER, (0, 0), (2, 2), tool="program", worked_example=True)
     _, answered, _ = env.observe(state, "tool")
     result = env.step(state, "tool", answered["content"])
-    assert result.state.proposal.script.actions == (1, 3, 1, 3)
+    assert result.state.proposals[0].script.actions == (1, 3, 1, 3)
     example = env.observe(state, "planner")[0]["content"]
     assert "Read as: D R D R\n" in example and "```python\nfrom collections" in example
 
 
 def test_states_with_a_program_survive_json():
     env, result = run("print(object(), ['R'], 'R')\nprint('R')")
-    assert "0x" in result.state.proposal.script.printed
+    assert "0x" in result.state.proposals[0].script.printed
     assert env.decode_state(env.encode_state(result.state)) == result.state
     assert result.state == run("print(object(), ['R'], 'R')\nprint('R')")[1].state
 
