@@ -24,6 +24,7 @@ from components.env_execution.rules import (
     training_rules,
     training_sampling,
 )
+from components.env_execution.visits import visit_metrics
 from components.members import Member
 from components.policies import Team
 from components.process import without_collector
@@ -62,6 +63,8 @@ def rollout(
         metrics = play_metrics(members, played.scored, played.episodes) | timings
         if evaluation:
             metrics |= benchmark_metrics(evaluation, "validation", step, members)
+            names = [member.name for member in members]
+            metrics |= visit_metrics(names, played.scored, evaluation.scored, "rollout/train")
         return metrics | {"rollout/load_s": load_s}
 
     return run_step("rollout", config, run, iteration, inputs, outputs, compute)

@@ -47,6 +47,9 @@ class RunResult:
     num_tasks: Mapping[str, int]
     cpu_s: float
     """Of all steps but the closing evaluation."""
+    visits: float | None = None
+    """How far training's prompts were from greedy play's: the mean over iterations of
+    `rollout/train/visits_distance`; None where no rollout evaluated its team."""
 
     def measure(self, name: str) -> float | None:
         """Success on a benchmark; None if it was not played."""
@@ -103,7 +106,7 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     if found[0].success is not None:
         final["start"] = found[0].success
     counts = {name: result.num_tasks for name, result in summary.final.items()}
-    return RunResult(arm, seed, found, final, counts, cpu_seconds(summary))
+    return RunResult(arm, seed, found, final, counts, cpu_seconds(summary), mean_visits(summary))
 
 
 def store_settings(study: Study) -> Any:
@@ -141,6 +144,13 @@ def cpu_seconds(summary: RunSummary) -> float:
         for name, value in row.metrics.items()
         if name.startswith("system/") and name.endswith("/cpu_s")
     )
+
+
+def mean_visits(summary: RunSummary) -> float | None:
+    """The mean over the iterations that have it."""
+    name = "rollout/train/visits_distance"
+    known = [row.metrics[name] for row in summary.rows if name in row.metrics]
+    return sum(known) / len(known) if known else None
 
 
 def over_seeds(found: Sequence[RunResult], arm: str, measure: str) -> Interval | None:

@@ -15,15 +15,20 @@ MEASURES = (
 
 
 def arms_table(study: Study, found: Sequence[RunResult]) -> str:
-    """Success of every arm, mean over seeds with its interval, and what it took."""
+    """Success of every arm, mean over seeds with its interval, and what it took.
+
+    `visits`, where it is known: how far training's prompts were from those of greedy play.
+    """
     shown = [
         (measure, title)
         for measure, title in MEASURES
         if any(item.measure(measure) is not None for item in found)
     ]
     titles = [title for _, title in shown]
-    head = ["arm", "seeds", *titles, "turns", "candidates", "tokens", "CPU min"]
-    rows = [_arm_row(study, found, arm, [measure for measure, _ in shown]) for arm in _arms(found)]
+    visits = ["visits"] if any(item.visits is not None for item in found) else []
+    head = ["arm", "seeds", *titles, "turns", *visits, "candidates", "tokens", "CPU min"]
+    measures = [measure for measure, _ in shown]
+    rows = [_arm_row(study, found, arm, measures, bool(visits)) for arm in _arms(found)]
     return markdown(head, rows)
 
 
@@ -32,20 +37,26 @@ def _arms(found: Sequence[RunResult]) -> list[str]:
 
 
 def _arm_row(
-    study: Study, found: Sequence[RunResult], arm: str, measures: Sequence[str]
+    study: Study, found: Sequence[RunResult], arm: str, measures: Sequence[str], with_visits: bool
 ) -> list[str]:
     mine = [item for item in found if item.arm == arm]
     last = [item.points[-1] for item in mine]
     turns = [point.turns for point in last if point.turns is not None]
+    visits = [item.visits for item in mine if item.visits is not None]
     return [
         study.plan.arms[arm].title,
         str(len(mine)),
         *[rate(over_seeds(found, arm, measure)) for measure in measures],
-        f"{sum(turns) / len(turns):.2f}" if turns else "-",
+        _mean(turns),
+        *[_mean(visits)] * with_visits,
         f"{sum(point.candidates for point in last) / len(last):,.0f}",
         f"{sum(point.tokens for point in last) / len(last):,.0f}",
         f"{sum(item.cpu_s for item in mine) / len(mine) / 60:.1f}",
     ]
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.2f}" if values else "-"
 
 
 def claims_table(found: Sequence[Finding]) -> str:

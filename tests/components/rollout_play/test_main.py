@@ -171,6 +171,16 @@ def test_rollout_metrics_have_their_names(tmp_path: Path, engines: Engines) -> N
     assert metrics["system/rollout/load_s"] > 0
 
 
+def test_training_is_compared_with_greedy_play_where_both_are_played(
+    tmp_path: Path, engines: Engines
+) -> None:
+    config = make_config(str(tmp_path), evaluation={"num_tasks": 3, "every": 2})
+    _, due = fused(config, tmp_path, iteration=1)
+    assert due["rollout/train/visits_distance"] == 0.0, "both play two roles in two turns"
+    _, not_due = fused(config, tmp_path, iteration=2)
+    assert not [name for name in not_due if "visits" in name]
+
+
 def test_roles_that_the_environment_lacks_are_named(
     tmp_path: Path, engines: Engines, capsys: pytest.CaptureFixture[str]
 ) -> None:

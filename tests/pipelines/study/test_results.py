@@ -1,6 +1,7 @@
 """Intervals over seeds, claims and their verdicts, tables and curves, from results made by hand."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,14 @@ import pytest
 from components.reporting.summary import IterationRow, RunSummary
 from pipelines.study.figures import write_curves
 from pipelines.study.plan import load_study
-from pipelines.study.results import Point, RunResult, findings, over_seeds, points
+from pipelines.study.results import (
+    Point,
+    RunResult,
+    findings,
+    mean_visits,
+    over_seeds,
+    points,
+)
 from pipelines.study.tables import arms_table, claims_table
 from tests.pipelines.study.studies import ARMS, write_study
 
@@ -74,6 +82,30 @@ def test_the_table_has_means_intervals_and_costs(tmp_path: Path) -> None:
     assert table[2] == (
         "| the team | 3 | 25.0 % (25.0 - 25.0) | 94.0 % (84.1 - 100.0) | 2.00 | 24 | 70 | 1.5 |"
     )
+
+
+def test_visits_are_a_column_where_they_are_known(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, arms=ARMS))
+    known = [replace(item, visits=0.1 + 0.2 * item.seed) for item in three("team", 0.9, 0.9, 0.9)]
+    table = arms_table(study, [*known, *three("shared", 0.5, 0.5, 0.5)]).splitlines()
+    assert table[0] == (
+        "| arm | seeds | before | after | turns | visits | candidates | tokens | CPU min |"
+    )
+    assert [line.split(" | ")[5] for line in table[2:]] == ["0.30", "-"]
+
+
+def test_visits_are_the_mean_over_iterations_that_have_them(tmp_path: Path) -> None:
+    def summary(*values: float | None) -> RunSummary:
+        name = "rollout/train/visits_distance"
+        rows = [
+            IterationRow(number, None, None, None, None, {}, {}, {} if it is None else {name: it})
+            for number, it in enumerate(values)
+        ]
+        config = load_study(write_study(tmp_path)).config("shared", 0, {})
+        return RunSummary("r", config, rows)
+
+    assert mean_visits(summary(None, 0.2, None, 0.4)) == pytest.approx(0.3)
+    assert mean_visits(summary(None, None)) is None
 
 
 def test_one_seed_has_no_interval(tmp_path: Path) -> None:
