@@ -1,6 +1,7 @@
 """The command line: `python -m pipelines <verb>`. The verbs are in pipelines/verbs/."""
 
 import argparse
+import os
 import shlex
 import signal
 import sys
@@ -44,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failed = isinstance(error, StepFailed)
         print(error if failed else f"error: {error}", file=sys.stderr)
         return FAILED if failed else WRONG
+    except BrokenPipeError:  # `... | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that nothing is written at the exit
+        return FAILED
     except OSError as error:
         if not is_full(error):
             raise

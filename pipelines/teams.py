@@ -39,7 +39,7 @@ class FoundTeam:
 def find_team(
     text: str, store_uri: str | None = None, tracking_uri: str | None = None
 ) -> FoundTeam:
-    """The team that `TEAM@alias`, `TEAM@version` or `RUN[:iteration]` names.
+    """The team that `TEAM@alias`, `TEAM@v2` or `RUN[:iteration]` names.
 
     Args:
         store_uri: where the runs are; None: where the registry says, or the default.
@@ -58,14 +58,15 @@ def _registered(
 ) -> FoundTeam:  # fmt: skip
     from components.tracking import registry
 
-    if which.isdecimal():
-        manifest = registry.read_version(tracking, team, which)
+    number = which.removeprefix("v")  # MLflow gives no alias this form
+    if number.isdecimal():
+        manifest = registry.read_version(tracking, team, number)
     else:
         found = registry.read_alias(tracking, team, which)
         if found is None:
             raise ConfigError(
                 f"team {team!r} has no alias {which!r} in the registry; expected {team}@champion "
-                "after a promotion, TEAM@version, or RUN[:iteration]; is --tracking right?"
+                "after a promotion, a version as TEAM@v2, or RUN[:iteration]; is --tracking right?"
             )
         manifest = found
     storage = manifest.store if store_uri is None else StorageConfig(uri=store_uri)

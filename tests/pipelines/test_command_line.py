@@ -105,3 +105,10 @@ def test_help_teaches_without_loading_kfp(verb: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "usage: python -m pipelines" in done.stdout
+
+
+def test_a_reader_that_has_enough_is_no_fault() -> None:
+    words = f"{sys.executable} -m pipelines config experiments/quickstart/config.yaml | head -n 1"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("name: quickstart")
+    assert done.stderr == ""

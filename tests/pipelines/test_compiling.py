@@ -20,7 +20,7 @@ from pipelines.compiling import (
     count_tasks,
     read_spec,
 )
-from pipelines.iteration import num_phases, num_tasks
+from pipelines.iteration import num_rollouts, num_tasks
 from pipelines.steps import STEPS
 from tests.doubles.kfp_checks import checked_spec
 from tests.pipelines.experiment import BUCKET, POLICY, make_config, pinned
@@ -70,19 +70,22 @@ def test_tasks_are_counted_right(tmp_path: Path, num_turns: int, share: bool) ->
 
 def test_too_many_turns_are_refused_with_the_way_out(tmp_path: Path) -> None:
     turns = MAX_TASKS
-    with pytest.raises(ConfigError, match=f"{turns} turns x 2 phases .* set rollout.placement to"):
+    with pytest.raises(
+        ConfigError, match=f"unrolls {2 * turns} phases .* set rollout.placement to"
+    ):
         compile(staged(num_turns=turns), "cpu", tmp_path / "p.yaml")
     fused = make_config(rollout={"num_turns": turns})
     compile(fused, "cpu", tmp_path / "p.yaml")
 
 
-def test_a_single_role_has_one_phase_a_turn() -> None:
+def test_a_single_role_has_one_rollout_a_turn() -> None:
     config = make_config(
         env={"name": "plan_path", "options": {"roles": "planner"}},
         policies={"planner": POLICY},
         roles={"planner": "planner"},
+        rollout={"num_turns": 3},
     )
-    assert num_phases(config) == 1
+    assert num_rollouts(config) == 3
 
 
 def test_largest_staged_pipeline_fits_one_dag(tmp_path: Path) -> None:
@@ -194,6 +197,7 @@ def test_every_step_has_a_runtime() -> None:
         "evaluate_team": "vllm",
         "group": "cpu",
         "update": "deepspeed",
+        "update_on_nodes": "cpu",
         "commit": "cpu",
         "evaluate": "vllm",
         "promote": "cpu",
