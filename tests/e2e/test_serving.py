@@ -133,7 +133,9 @@ def test_any_chat_client_is_answered(place: Workplace, servers: list[str]) -> No
             {"Content-Type": "application/json"},
         )  # fmt: skip
         with urllib.request.urlopen(request, timeout=60) as answer:
-            assert json.load(answer)["choices"][0]["message"]["content"]
+            content = json.load(answer)
+        assert content["choices"][0]["message"]["role"] == "assistant"
+        assert 1 <= content["usage"]["completion_tokens"] <= 4  # it may end at once
 
 
 def test_the_export_is_what_is_served(place: Workplace) -> None:
