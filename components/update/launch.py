@@ -10,9 +10,9 @@ import subprocess
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from threading import Thread
 
@@ -73,15 +73,25 @@ def _side_by_side(jobs: Sequence[Job], workers: int) -> None:
 
     import_libraries(1)
     bases = Counter((job.base, job.settings.dtype) for job in jobs if job.base is not None)
+    before = set(active_children())
     with shared_bases(bases), ProcessPoolExecutor(workers, get_context("fork")) as pool:
         running = {job.policy: pool.submit(run_job, job) for job in jobs}
-        for policy, future in running.items():
-            try:
-                future.result()
-            except BrokenProcessPool as error:
-                raise RolewiseError(
-                    f"policy {policy}: its training process was killed (out of memory?)"
-                ) from error
+        try:
+            for policy, future in running.items():
+                _wait(policy, future)
+        except BaseException:  # the step ends: nobody needs what the others would still train
+            for child in set(active_children()) - before:
+                child.kill()
+            raise
+
+
+def _wait(policy: str, future: "Future[None]") -> None:
+    try:
+        future.result()
+    except BrokenProcessPool as error:
+        raise RolewiseError(
+            f"policy {policy}: its training process was killed (out of memory?)"
+        ) from error
 
 
 def run_ranks(
