@@ -50,7 +50,9 @@ class Processes:
     def running(self) -> list[int]:
         """Process ids of containers that have not ended."""
         return [
-            pod.child.pid for pod in self.pods.values() if pod.child and pod.child.poll() is None
+            pod.child.pid
+            for pod in list(self.pods.values())
+            if pod.child and pod.child.poll() is None
         ]
 
     def _assign(self, service: dict[str, Any]) -> None:

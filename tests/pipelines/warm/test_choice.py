@@ -46,7 +46,7 @@ def test_without_the_section_nothing_is_wrapped() -> None:
         assert same is start
 
 
-@pytest.mark.parametrize("placement", ["fused", "staged"])
+@pytest.mark.parametrize("placement", ["fused", pytest.param("staged", marks=pytest.mark.full)])
 def test_steps_that_sample_leave_accelerators_to_the_servers(
     tmp_path: Path, placement: str
 ) -> None:
