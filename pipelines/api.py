@@ -67,6 +67,11 @@ class Api:
     def __init__(self, access: Access) -> None:
         import kfp_server_api as server
 
+        if not access.endpoint.startswith(("http://", "https://")):
+            raise ApiError(
+                f"endpoint {access.endpoint!r}: expected an address that begins with http:// or "
+                "https://, e.g. http://127.0.0.1:8888"
+            )
         self.access = access
         configuration = server.Configuration(host=access.endpoint)
         configuration.retries = 0
@@ -179,6 +184,10 @@ class Api:
                 raise ApiError(
                     f"--token-file {self.access.token_file}: cannot be read: {error.strerror}"
                 ) from error
+            except ValueError as error:
+                raise ApiError(_no_token(self.access)) from error
+        if token and (not token.isascii() or not token.isprintable() or " " in token):
+            raise ApiError(_no_token(self.access))  # never shown: it may be a real one's part
         if token:
             configuration.api_key["authorization"] = token
 
@@ -201,6 +210,11 @@ class Api:
             raise ApiUnavailable(silence(self.access, error)) from error
         except ValueError as error:
             raise ApiError(f"{self.access.endpoint}: not an address, or no API: {error}") from error
+
+
+def _no_token(access: Access) -> str:
+    source = f"--token-file {access.token_file}" if access.token_file else "KF_PIPELINES_TOKEN"
+    return f"{source}: holds no token; expected one line of ASCII letters, digits and signs"
 
 
 def _named(name: str) -> str:

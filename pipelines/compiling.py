@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,7 @@ MAX_DAG_BYTES = 64 * 1024
 MAX_PARAMETERS = 10
 MAX_TASKS = 40
 """Of one run: an Argo Workflow grows by about 35 KiB a task, and etcd takes 1.5 MiB."""
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 PIPELINES = ("iteration", "preparation", "promotion", "evaluation", "training")
 
 
@@ -51,6 +53,11 @@ def compile_manifest(
     """
     from kfp.compiler.compiler_utils import KubernetesManifestOptions
 
+    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
+        raise ConfigError(
+            f"--namespace {namespace!r}: expected a name such as teams: at most 63 lower case "
+            "letters, digits and '-'"
+        )
     built = build(config, profile, pipeline)
     with TemporaryDirectory() as folder:
         plain = Path(folder) / "pipeline.yaml"

@@ -2,8 +2,8 @@
 
 import difflib
 import json
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from components.config import ExperimentConfig, load_config, parse_config
@@ -31,7 +31,7 @@ def find_run(text: str, store_uri: str | None = None) -> FoundRun:
     `store_uri` None: the file's store, or for a name the default one. ConfigError names the runs
     that the store has if it has no such one.
     """
-    if text.endswith(_SUFFIXES) or Path(text).is_file():
+    if is_file(text):
         config = _stored_at(load_config(text, []), store_uri)
         name, storage = run_name(config, None), config.storage
     else:
@@ -42,6 +42,11 @@ def find_run(text: str, store_uri: str | None = None) -> FoundRun:
     if name not in runs:
         raise ConfigError(f"run {name!r} is not in {store.uri}; {_hint(name, runs)}")
     return FoundRun(name, read_config(store, name, storage), store)
+
+
+def is_file(text: str) -> bool:
+    """Whether RUN names a file, also one that is missing, rather than a run."""
+    return text.endswith(_SUFFIXES) or os.path.isfile(text)  # a long name is none: no OSError
 
 
 def run_names(store: Store) -> list[str]:

@@ -6,7 +6,6 @@ Results come from the store. Whether somebody drives a run is known of this mach
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from components.errors import RolewiseError
@@ -17,7 +16,7 @@ from components.state import latest_iteration
 from components.storage import Store
 from pipelines.display import duration
 from pipelines.driver import verdict
-from pipelines.finding import FoundRun, find_run, read_config, run_names
+from pipelines.finding import FoundRun, find_run, is_file, read_config, run_names
 from pipelines.presence import Driver, last_driver
 
 State = Literal["running", "finished", "failed", "stopped", "unknown"]
@@ -47,7 +46,7 @@ class RunState:
 
 def open_run(text: str, store: str | None) -> FoundRun:
     """The run of that name or file; for a name, in the store of its last driver here."""
-    driver = None if store or Path(text).is_file() else last_driver(text)
+    driver = None if store or is_file(text) else last_driver(text)
     return find_run(text, driver.store if driver else store)
 
 

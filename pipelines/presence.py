@@ -93,9 +93,11 @@ def announced(run: str, store: str, iterations: int) -> Iterator[None]:
 def last_driver(run: str) -> Driver | None:
     """Who drives or last drove a run from this folder; None if nobody, or not by a known word."""
     try:
-        return Driver(**json.loads((RUNS / run / FILE).read_text()))
+        found = Driver(**json.loads((RUNS / run / FILE).read_text()))
     except (OSError, ValueError, TypeError):
         return None
+    numbers = (found.pid, found.started, found.iterations)
+    return found if all(type(number) is int for number in numbers) else None
 
 
 def open_process(driver: Driver) -> int | None:

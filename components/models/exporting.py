@@ -99,7 +99,8 @@ def export_team(wanted: Wanted, target: Path, say: Say = print) -> Export:
     roles = _roles(wanted)
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
+        scratch = tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-")
+    with scratch as name:
         folder = Path(name) / "export"
         policies = {
             policy: _policy(wanted, policy, folder, say) for policy in dict.fromkeys(roles.values())

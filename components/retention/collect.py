@@ -65,6 +65,8 @@ def run_settings(
     if key not in keys:
         return StorageConfig(), TrackingConfig()
     content = read_object(store, key)
+    if not content:
+        raise ConfigError(f"{store.uri}/{key}: cannot be read: no JSON object; restore it")
     try:
         config = parse_config(content, f"{store.uri}/{key}")
         return config.storage, config.tracking

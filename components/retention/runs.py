@@ -71,7 +71,8 @@ def state_uses(
     for ref in state.initial.values():
         uses += policy_uses(ref, "initial policies", state.run)
     recent = latest - state.iteration < rules.keep_optimizers
-    reason = f"last {rules.keep_optimizers} optimiser states" if recent else None
+    number = "all" if rules == KEEP_ALL else f"last {rules.keep_optimizers}"
+    reason = f"{number} optimiser states" if recent else None
     for name, folder in state.optimizers.items():
         uses += optimizer_use(name, state.iteration, folder.uri, reason, state.run)
     return uses

@@ -109,12 +109,25 @@ def alias_versions(
 
 
 def read_version(settings: TrackingConfig, team: str, version: str) -> TeamManifest:
-    """The manifest of one version of the team. TrackingError if it is mixed or not ours."""
+    """The manifest of one version of the team. TrackingError if it is none, mixed or not ours."""
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"reading team {team!r} version {version}"):
-        manifest = read_manifest(client.get_model_version(team, version))
+        manifest = read_manifest(_existing(client, team, version))
         check_whole(client, manifest, version)
     return manifest
+
+
+def _existing(client: Any, team: str, version: str) -> Any:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return client.get_model_version(team, version)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        raise TrackingError(
+            f"team {team!r} has no version {version} in the registry; is --tracking right?"
+        ) from error
 
 
 def read_manifest(version: Any) -> TeamManifest:

@@ -56,9 +56,10 @@ def _export(options: argparse.Namespace) -> int:
     found = find_team(options.team, options.store, options.tracking)
     cache = Path(options.cache or found.config.storage.cache)
     target = Path(options.output)
+    storage = found.config.storage.model_copy(update={"uri": options.to or found.store.uri})
+    store = open_store(storage)  # a wrong address is told before there is a folder
     made = export_team(wanted(found, cache, options.merge, options.role), target)
     if options.to:
-        storage = found.config.storage.model_copy(update={"uri": options.to})
-        print(f"stored: {open_store(storage).upload_folder(target, 'exports').uri}")
+        print(f"stored: {store.upload_folder(target, 'exports').uri}")
     print(f"{target}: {', '.join(made.roles)} of {found.label}; see {target / 'README.md'}")
     return arguments.OK

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from pathlib import Path
 from typing import Any
 
 from pipelines import arguments
@@ -60,9 +59,9 @@ def _run(options: argparse.Namespace) -> tuple[Any, str]:
     """Configuration and name of the run: CONFIG with --set and --name, or a run's name."""
     from components.errors import ConfigError
     from pipelines.driver import run_name
-    from pipelines.finding import find_run
+    from pipelines.finding import find_run, is_file
 
-    if options.config.endswith((".yaml", ".yml")) or Path(options.config).is_file():
+    if is_file(options.config):
         if options.store:
             options.overrides.append(f"storage.uri={options.store}")
         config = arguments.load(options)

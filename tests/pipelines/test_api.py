@@ -113,6 +113,21 @@ def test_a_token_file_is_read_for_every_call(server: KfpApi, tmp_path: Path) -> 
         api.check()
 
 
+@pytest.mark.parametrize("content", [b"secret\nother", b"\xff\xfe", "gr\u00fc\u00dfe".encode()])
+def test_a_file_without_a_token_is_named_and_not_shown(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "token"
+    path.write_bytes(content)
+    with pytest.raises(ApiError, match="token: holds no token; expected one line") as caught:
+        Api(Access("http://127.0.0.1:9", token_file=str(path)))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("endpoint", ["kubeflow.example", "ftp://127.0.0.1", "127.0.0.1:8888"])
+def test_an_address_has_a_scheme(endpoint: str) -> None:
+    with pytest.raises(ApiError, match=f"endpoint '{endpoint}': expected .* begins with http://"):
+        Api(Access(endpoint))
+
+
 def test_no_answer_names_the_address() -> None:
     with pytest.raises(ApiUnavailable, match="http://127.0.0.1:9: no answer .*refused; check --en"):
         Api(Access("http://127.0.0.1:9")).check()

@@ -75,6 +75,14 @@ TYPED: dict[str, tuple[list[str], str]] = {
         ["compile", "-o", "x.yaml", "--service-account", "x"],
         "--service-account: the pipeline iteration does not carry it.*`submit --service-account`",
     ),
+    "a namespace that cannot be": (
+        ["compile", "-o", "x.yaml", "--kubernetes-manifest", "--namespace", "Our Team"],
+        "--namespace 'Our Team': expected a name such as teams",
+    ),
+    "an address without a scheme": (
+        ["submit", "--endpoint", "kubeflow.example"],
+        "endpoint 'kubeflow.example': expected an address that begins with http:// or https://",
+    ),
     "a group of one": (
         ["submit", "--set", "rollout.num_candidates=1"],
         "rollout: num_candidates is 1: a group of one has no baseline, expected 2 or more",

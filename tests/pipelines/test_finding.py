@@ -45,3 +45,8 @@ def test_a_missing_run_names_those_that_are_there(tmp_path: Path) -> None:
 def test_an_empty_store_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no run at all"):
         find_run("quick", make_store(tmp_path))
+
+
+def test_a_long_name_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="run 'xxx.*; it has quick-1"):
+        find_run("x" * 5000, make_store(tmp_path, "quick-1"))

@@ -49,9 +49,12 @@ def test_a_file_names_its_run_and_its_rules(made: Made, capsys: pytest.CaptureFi
     assert f"policy tool@1 of run {name}" in capsys.readouterr().out
 
 
-def test_a_name_takes_the_rules_that_its_run_began_with(made: Made) -> None:
+def test_a_name_takes_the_rules_that_its_run_began_with(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["gc", "other", "--grace-hours", "0"]) == 0
     assert policies(made, "other") == {6, 11, 12}
+    assert "kept: all optimiser states" in capsys.readouterr().out
 
 
 def test_the_whole_store_with_rules_of_the_command_line(made: Made) -> None:
@@ -77,6 +80,17 @@ def test_a_run_with_another_versions_configuration_is_read(made: Made) -> None:
     made.store.write("runs/other/config.json", json.dumps(stored | {"newer": 1}).encode())
     assert main(["gc", "--all", "--grace-hours", "0"]) == 0
     assert policies(made, "other") == {6, 11, 12}
+
+
+def test_a_damaged_configuration_stops_everything(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its registry is not known, and so is not what its aliases keep."""
+    everything = made.there()
+    made.store.write("runs/other/config.json", b'{"name": ')
+    assert main(["gc", "--all", "--grace-hours", "0"]) == 2
+    assert "runs/other/config.json: cannot be read: no JSON object" in capsys.readouterr().err
+    assert made.there() == everything
 
 
 @pytest.mark.parametrize(

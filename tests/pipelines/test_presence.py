@@ -135,4 +135,8 @@ def test_a_damaged_file_is_nobody(tmp_path: Path) -> None:
     for text in ("{", "[]", '{"pid": 1}'):
         path.write_text(text)
         assert last_driver("r") is None
+    with announced("r", "file://s", 1):
+        whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole | {"pid": "1"}))
+    assert last_driver("r") is None
     assert last_driver("none") is None

@@ -165,7 +165,7 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
     ("words", "fault"),
     [
         (("show", "traced@best"), "no alias 'best'; aliases: candidate, champion"),
-        (("show", "traced@v9"), "reading team 'traced' version 9 failed"),
+        (("show", "traced@v9"), "team 'traced' has no version 9 in the registry"),
         (("history", "chess"), "team 'chess' is not registered"),
         (("rollback", "traced@champion"), "expected TEAM, without an alias"),
         (("show", "@champion"), "expected TEAM@alias"),

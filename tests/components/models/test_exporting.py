@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.errors import PolicyError
+from components.errors import PolicyError, StorageError
 from components.models.export_page import commands
 from components.models.exporting import Export, Wanted, export_team
 from components.policies import Team
@@ -150,6 +150,11 @@ def test_a_folder_in_use_is_left_alone(store: Store, team: Team, tmp_path: Path)
     with pytest.raises(PolicyError, match="is there already"):
         export(store, team, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(store: Store, team: Team) -> None:
+    with pytest.raises(StorageError, match="/proc/out: cannot be written: "):
+        export(store, team, Path("/proc/out"))
 
 
 def test_an_export_that_fails_leaves_nothing(store: Store, team: Team, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from components.errors import TrackingError
 from components.policies import PolicyRef
 from components.settings import TrackingConfig
 from components.tracking import aliased as module
 from components.tracking.aliased import Aliased, aliased, has_registry
 from components.tracking.connection import open_client
 from components.tracking.manifest import TeamManifest
-from components.tracking.registry import MANIFEST
+from components.tracking.registry import MANIFEST, read_version
 from tests.components.tracking.stores import Tracked
 
 
@@ -49,3 +50,14 @@ def test_a_missing_file_is_no_registry(tracked: Tracked, tmp_path: Path) -> None
     assert has_registry(tracked().tracking)
     assert has_registry(TrackingConfig(uri="http://127.0.0.1:1"))
     assert not has_registry(TrackingConfig(uri=f"sqlite:///{tmp_path}/none.db"))
+
+
+def test_a_version_that_is_not_there_is_named(tracked: Tracked) -> None:
+    settings = tracked().tracking
+    with pytest.raises(
+        TrackingError, match="team 'team' has no version 9 in the registry; is --tr"
+    ):
+        read_version(settings, "team", "9")
+    open_client(settings).create_registered_model("team")
+    with pytest.raises(TrackingError, match="team 'team' has no version 9 in the registry"):
+        read_version(settings, "team", "9")
