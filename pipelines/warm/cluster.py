@@ -14,6 +14,7 @@ from components.rollout.warm.process import Plan
 from components.server_settings import ServerConfig
 from pipelines.profile import Profile
 from pipelines.warm import manifest
+from pipelines.warm.places import Begun
 
 NOT_FOUND, TAKEN = 404, 409
 NO_HELP = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError")
@@ -23,8 +24,6 @@ NO_HELP = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContai
 class KubernetesPlace:
     """Implements Place by the Kubernetes API."""
 
-    adopts = True
-
     def __init__(
         self, cluster: Cluster, run: str, settings: ServerConfig, profile: Profile
     ) -> None:
@@ -33,7 +32,7 @@ class KubernetesPlace:
         self._cluster, self._run, self._settings, self._profile = cluster, run, settings, profile
         self._apps, self._core = client.AppsV1Api(cluster.client), client.CoreV1Api(cluster.client)
 
-    def begin(self, server: Server, plan: Plan, holder: str) -> str:
+    def begin(self, server: Server, plan: Plan, holder: str) -> Begun:
         """See Place. `holder` does not matter: any driver of the run may go on with the server."""
         space = self._cluster.namespace
         wanted = self._owned(
@@ -45,15 +44,16 @@ class KubernetesPlace:
             made = self._ask(
                 self._core.patch_namespaced_service, server.name, space, _owners(service)
             )
-        if not self._ask(self._apps.create_namespaced_deployment, space, wanted, allow=TAKEN):
-            self._adopt(server, wanted)
+        created = self._ask(self._apps.create_namespaced_deployment, space, wanted, allow=TAKEN)
+        adopted = not created and self._adopt(server, wanted)
         host = made.spec.cluster_ip
         if not host or host == "None":
             host = f"{server.name}.{space}.svc"
-        return f"http://{f'[{host}]' if ':' in host else host}:{self._settings.port}"
+        address = f"[{host}]" if ":" in host else host
+        return Begun(f"http://{address}:{self._settings.port}", adopted)
 
-    def _adopt(self, server: Server, wanted: dict[str, Any]) -> None:
-        """Go on with a server of the same plan; one of another plan makes way."""
+    def _adopt(self, server: Server, wanted: dict[str, Any]) -> bool:
+        """Go on with a server of the same plan: True; one of another plan makes way."""
         space = self._cluster.namespace
         found = self._ask(
             self._apps.read_namespaced_deployment, server.name, space, allow=NOT_FOUND
@@ -62,9 +62,10 @@ class KubernetesPlace:
         same = found and (found.metadata.annotations or {}).get(manifest.PLAN) == plan
         if same and found.spec.replicas and not found.metadata.deletion_timestamp:
             self._ask(self._apps.patch_namespaced_deployment, server.name, space, _owners(wanted))
-            return
+            return True
         self._delete(self._apps.delete_namespaced_deployment, server.name)
         self._ask(self._apps.create_namespaced_deployment, space, wanted)
+        return False
 
     def is_ready(self, server: Server) -> bool:
         """See Place."""

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -20,14 +21,21 @@ from components.server_settings import ServerConfig
 STOP_S = 30.0
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A server that was started, or found."""
+
+    url: str
+    """Where steps reach it."""
+    adopted: bool
+    """Whether it was there already: then the note of its door is there too."""
+
+
 class Place(Protocol):
     """Starts and stops servers."""
 
-    adopts: bool
-    """Whether `begin` may go on with a server of another driver's session."""
-
-    def begin(self, server: Server, plan: Plan, holder: str) -> str:
-        """Start a server, or adopt the one of that name; the address at which steps reach it."""
+    def begin(self, server: Server, plan: Plan, holder: str) -> Begun:
+        """Start a server, or adopt the one of that name."""
         ...
 
     def is_ready(self, server: Server) -> bool:
@@ -46,8 +54,6 @@ class Place(Protocol):
 class LocalPlace:
     """Implements Place by processes of this machine."""
 
-    adopts = False
-
     def __init__(
         self, run: str, settings: ServerConfig, logs: Path, more: Sequence[str] = ()
     ) -> None:
@@ -55,12 +61,13 @@ class LocalPlace:
         self._run, self._settings, self._logs, self._more = run, settings, logs, more
         self._children: dict[str, tuple[subprocess.Popen[bytes], int]] = {}
 
-    def begin(self, server: Server, plan: Plan, holder: str) -> str:
+    def begin(self, server: Server, plan: Plan, holder: str) -> Begun:
         """See Place."""
         known = self._children.get(server.name)
-        if known is None or known[0].poll() is not None:
+        adopted = known is not None and known[0].poll() is None
+        if known is None or not adopted:
             self._children[server.name] = known = self._start(server, plan, holder)
-        return f"http://127.0.0.1:{known[1]}"
+        return Begun(f"http://127.0.0.1:{known[1]}", adopted)
 
     def _start(
         self, server: Server, plan: Plan, holder: str

@@ -17,7 +17,7 @@ from typing import Any
 from components.config import ExperimentConfig
 from components.errors import RolewiseError
 from components.rollout.warm.layout import Server, layout
-from components.rollout.warm.lease import Lease, forget, read_door, write_lease
+from components.rollout.warm.lease import Door, Lease, forget, read_door, write_lease
 from components.rollout.warm.process import Plan
 from components.state import latest_iteration, read_state
 from components.storage import open_store
@@ -58,6 +58,8 @@ class Servers:
         self._settings = config.rollout.server
         self._store = open_store(config.storage)
         self._leases: dict[str, Lease] = {}
+        self._old_doors: dict[str, Door | None] = {}
+        """Notes that servers before today's left."""
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._beat: threading.Thread | None = None
@@ -87,16 +89,17 @@ class Servers:
 
     def _begin(self, server: Server) -> None:
         """The lease first: a server that finds none ends at once."""
-        if not self._place.adopts:
-            forget(self._store, self._run, server.name)  # a door of a session that was killed
         plan = Plan(self._config.storage, self._config.rollout, server.folder, server.ranks)
         lease = self._leases.get(server.name) or Lease(
             uuid.uuid4().hex[:12], 0, self._settings.lease_s, time.time()
         )
         self._renew(server.name, lease)
-        url = self._place.begin(server, plan, lease.holder)
-        self._renew(server.name, replace(self._leases[server.name], url=url))
-        self._display.say(f"warm server {server.name} for {', '.join(server.policies)}: {url}")
+        door = read_door(self._store, self._run, server.name)
+        begun = self._place.begin(server, plan, lease.holder)
+        self._old_doors[server.name] = None if begun.adopted else door
+        self._renew(server.name, replace(self._leases[server.name], url=begun.url))
+        policies = ", ".join(server.policies)
+        self._display.say(f"warm server {server.name} for {policies}: {begun.url}")
         if self._beat is None:
             self._beat = threading.Thread(target=self._keep_alive, daemon=True)
             self._beat.start()
@@ -104,7 +107,7 @@ class Servers:
     def _await(self, server: Server) -> None:
         begun = time.monotonic()
         end, pause_s, told = begun + self._settings.start_timeout_s, 0.2, ""
-        while not (self._place.is_ready(server) and read_door(self._store, self._run, server.name)):
+        while not (self._place.is_ready(server) and self._is_open(server.name)):
             fault = self._place.fault(server)
             if fault and fault != told:
                 self._display.notice(f"warm server {server.name}: {fault}")
@@ -117,6 +120,10 @@ class Servers:
                 )
             time.sleep(pause_s)
             pause_s = min(1.5 * pause_s, 5.0)
+
+    def _is_open(self, name: str) -> bool:
+        """Whether the server of today has written its door's note."""
+        return read_door(self._store, self._run, name) not in (None, self._old_doors[name])
 
     def _keep_alive(self) -> None:
         """Renew all leases, four times in each one's length."""

@@ -80,7 +80,7 @@ from pipelines.warm.servers import keep
 from tests.pipelines.warm.kept import Kept
 from tests.components.rollout_server.serving import POLICY, make_config
 folder = Path(sys.argv[1])
-kept = Kept(folder, make_config(folder, {"solo": POLICY}, lease_s=2))
+kept = Kept(folder, make_config(folder, {"solo": POLICY}, lease_s=int(sys.argv[2])))
 def start(*_):
     print("up", flush=True)
     time.sleep(600)
@@ -89,10 +89,12 @@ with keep(kept.config, "r", kept.local(), kept.display, start) as warm:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_driver_that_is_killed_leaves_no_server(tmp_path: Path, how: signal.Signals) -> None:
-    make_run(tmp_path, lease_s=2)
-    command = [sys.executable, "-c", DRIVER, str(tmp_path)]
+@pytest.mark.parametrize(("how", "lease_s"), [(signal.SIGKILL, 5), (signal.SIGINT, 300)])
+def test_a_driver_that_is_killed_leaves_no_server(
+    tmp_path: Path, how: signal.Signals, lease_s: int
+) -> None:
+    make_run(tmp_path)
+    command = [sys.executable, "-c", DRIVER, str(tmp_path), str(lease_s)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as driver:
@@ -102,7 +104,7 @@ def test_a_driver_that_is_killed_leaves_no_server(tmp_path: Path, how: signal.Si
         driver.wait(60)
     await_end(lambda: not mine(str(tmp_path)))
     log = (tmp_path / "logs" / f"{names(make_kept(tmp_path))[0]}.log").read_text()
-    assert ("no sign of life for 2 s" if how is signal.SIGKILL else "told to end") in log
+    assert ("no sign of life for 5 s" if how is signal.SIGKILL else "told to end") in log
 
 
 def make_kept(folder: Path) -> Kept:
