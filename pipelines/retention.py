@@ -57,7 +57,9 @@ def _settings(
     """Every run's rules, and every run's registry."""
     keys = store.list("runs/")
     rules, tracking = {}, []
-    for name in run_names(keys):
+    if not (names := run_names(keys)):
+        raise ConfigError(f"gc: {store.uri} holds no run at all: another --store?")
+    for name in names:
         storage, place = run_settings(store, name, keys)
         chosen = options.all or name == run
         rules[name] = _rules(given if given and name == run else storage, options, chosen)

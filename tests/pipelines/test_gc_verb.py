@@ -113,3 +113,10 @@ def test_wrong_numbers(made: Made, option: list[str], capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as ended:
         main(["gc", "--all", *option])
     assert ended.value.code == 2 and "or more" in capsys.readouterr().err
+
+
+def test_a_store_without_runs_is_no_clean_store(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gc", "--all", "--store", f"file://{tmp_path}/other"]) == 2
+    assert "other holds no run at all: another --store?" in capsys.readouterr().err
