@@ -1,10 +1,11 @@
 """Pages for people to look at, written beside a run's logs: its episodes, and reports of runs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from components.errors import ConfigError, RolewiseError
 from components.state import latest_iteration
@@ -53,13 +54,8 @@ def write_episodes(
     target = path or RUNS / found.name / f"episodes-{chosen:06d}.html"
     title = f"{found.name}, iteration {' against '.join(map(str, iterations))}"
     spell = speller(found.store, found.config, found.name, iterations)
-    scratch = _scratch(target)
-    try:
-        with scratch.open("w", encoding="utf-8") as file:
-            count = write_page(file, title, list(found.config.roles), sources, spell, back)
-        os.replace(scratch, target)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with replacing(target) as file:
+        count = write_page(file, title, list(found.config.roles), sources, spell, back)
     return Written(target, count)
 
 
@@ -79,14 +75,41 @@ def write_report(
     summaries = [collect(item.store, item.config, item.name) for item in found]
     alone = RUNS / found[0].name / "report.html"
     target = path or (alone if len(found) == 1 else REPORTS / f"{_name(found)}.html")
+    check_writable(target)  # the episodes take long
     links = {}
     for item, summary in zip(found, summaries, strict=True):
         if with_episodes and (page := _episodes_beside(item, summary, target)):
             links[item.name] = os.path.relpath(page, target.parent)
-    scratch = _scratch(target)
-    scratch.write_text(report(summaries, hardware, links), encoding="utf-8")
-    os.replace(scratch, target)
+    with replacing(target) as file:
+        file.write(report(summaries, hardware, links))
     return Written(target, summaries=summaries)
+
+
+def check_writable(target: Path) -> None:
+    """Make the folder of `target`; ConfigError if it cannot be a file. Before long work."""
+    if target.is_dir():
+        raise ConfigError(f"output {str(target)!r} is a folder; expected a file's name")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _scratch(target).open("w"):
+            pass
+        _scratch(target).unlink()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigError(f"output {str(target)!r} cannot be written: {reason}") from error
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[TextIO]:
+    """A file that takes the place of `target` when it is complete; ConfigError if it cannot."""
+    check_writable(target)
+    scratch = _scratch(target)
+    try:
+        with scratch.open("w", encoding="utf-8") as file:
+            yield file
+        os.replace(scratch, target)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def hardware_of(profile: "Profile", price_per_gpu_hour: float | None) -> "Hardware":
@@ -130,5 +153,4 @@ def _name(found: Sequence[FoundRun]) -> str:
 
 
 def _scratch(target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
     return target.with_name(f".{target.name}.partial")

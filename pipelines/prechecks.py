@@ -8,7 +8,12 @@ from contextlib import suppress
 from components.config import ExperimentConfig
 from components.errors import RolewiseError
 from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update, check_use
-from components.preflight.environment import check_environment, language_of
+from components.preflight.environment import (
+    Language,
+    check_environment,
+    distant_problems,
+    language_of,
+)
 from components.preflight.findings import Finding, ok, run_checks, warn
 from components.preflight.places import check_storage, check_tracking
 from components.preflight.policies import check_policies
@@ -22,6 +27,7 @@ from pipelines.profile import Profile
 
 OLDEST = (2, 17)
 """Version of Kubeflow Pipelines that all of this was written for."""
+_ASK = "tasks and prompts were not looked at: run again without --offline"
 
 
 def findings(
@@ -29,10 +35,14 @@ def findings(
 ) -> Iterator[Finding]:
     """All checks in the order in which a run would meet them."""
     yield ok("configuration", f"{len(config.to_json())} bytes, digest {config.digest()[:8]}")
-    yield from run_checks([("environment", lambda: check_environment(config))])
+    away = distant_problems(config) if options.offline else []
+    if away:
+        yield warn("environment", f"{', '.join(away)} was not asked", _ASK)
+    else:
+        yield from run_checks([("environment", lambda: check_environment(config))])
     shapes: dict[str, ModelShape] = {}
     with suppress(RolewiseError, ValueError):  # said by check_environment
-        language = language_of(config)
+        language = Language((), None) if away else language_of(config)
         found, shapes = check_policies(config, language.prompts, language.words, options.offline)
         yield from found
     if not options.offline:

@@ -43,6 +43,8 @@ class ServedTeam:
         self._sampling, self._clients = sampling, {}
         known: dict[str, ServerClient] = {}
         for url in urls:
+            if not url.startswith(("http://", "https://")):
+                raise RolewiseError(f"--endpoint {url!r}: expected http(s)://host:port")
             client = ServerClient(url.rstrip("/").removesuffix("/v1"), key, timeout_s=120.0)
             known |= dict.fromkeys(client.models(), client)
         for role in roles:

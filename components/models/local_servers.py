@@ -199,9 +199,10 @@ def _hold(host: str, port: int) -> socket.socket:
     item.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         item.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         item.close()
+        reason = getattr(error, "strerror", None) or "the highest port is 65535"
         raise ConfigError(
-            f"--port: {host}:{port} cannot be had ({error.strerror}); choose another, or 0 for any"
+            f"--port: {host}:{port} cannot be had ({reason}); choose another, or 0 for any"
         ) from error
     return item

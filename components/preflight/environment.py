@@ -24,8 +24,17 @@ class Language:
     """What policies must be able to read."""
 
     prompts: Sequence[str]
-    words: int
-    """Size of the closed set of words; 0 if it is open."""
+    words: int | None
+    """Size of the closed set of words; 0 if it is open, None if nobody looked."""
+
+
+def distant_problems(config: ExperimentConfig) -> list[str]:
+    """Addresses in object storage that the environments and benchmarks take their tasks from."""
+    options = [env.options for env in config.environments.values()]
+    options += [benchmark.options for benchmark in config.evaluation.benchmarks.values()]
+    values = [value for chosen in options for value in chosen.values()]
+    values += [part for value in values if isinstance(value, dict) for part in value.values()]
+    return list(dict.fromkeys(text for text in map(str, values) if text.startswith("s3://")))
 
 
 def language_of(config: ExperimentConfig) -> Language:

@@ -22,18 +22,19 @@ from components.update.initialise.runs import fetch_policy
 SPECIAL_TOKENS = 16
 """Beside the lexicon's words, at most, in the tokenizer of a model made from scratch."""
 _INSTALL = "install the package, or name another base"
+_UNSEEN = "run again without --offline: its memory is not estimated"
 _TRUST = "its shape is known, so memory can be estimated; run again without --offline to ask it"
 _REACH = "check the network, the repository's name and revision, and HF_TOKEN for a gated model"
 
 
 def check_policies(
-    config: ExperimentConfig, prompts: Sequence[str], words: int, offline: bool
+    config: ExperimentConfig, prompts: Sequence[str], words: int | None, offline: bool
 ) -> tuple[list[Finding], dict[str, ModelShape]]:
     """Findings for all policies, and the shapes that were seen.
 
     Args:
         prompts: of the environment, to see whether a tokenizer takes them.
-        words: of the environment's lexicon, 0 without one.
+        words: of the environment's lexicon, 0 without one, None if nobody looked.
     """
     findings: list[Finding] = []
     shapes: dict[str, ModelShape] = {}
@@ -51,10 +52,12 @@ def check_policies(
 
 def _look(
     config: ExperimentConfig, name: str, policy: PolicyConfig, prompts: Sequence[str],
-    words: int, offline: bool,
+    words: int | None, offline: bool,
 ) -> tuple[ModelShape | None, list[Finding]]:  # fmt: skip
     subject, (scheme, _, rest) = f"policy {name}", policy.base.partition("://")
     if policy.init is not None:
+        if words is None:
+            return None, [warn(subject, "made from scratch, of unknown size", _UNSEEN)]
         if not words:
             text = "init:// needs an environment with a closed set of words (`lexicon`)"
             return None, [fail(subject, text, "use its compact style, or name a pretrained base")]
@@ -77,8 +80,7 @@ def _unasked(subject: str, policy: PolicyConfig, shape: ModelShape | None) -> Fi
     if policy.base.startswith("hf://") and "@" not in policy.base:
         return fail(subject, f"{policy.base} pins no revision", f"write {policy.base}@<commit>")
     if shape is None:
-        fix = "run again without --offline: its memory is not estimated"
-        return warn(subject, f"{policy.base} was not looked at", fix)
+        return warn(subject, f"{policy.base} was not looked at", _UNSEEN)
     return warn(subject, f"{policy.base} was not asked, {_size(shape, policy)}", _TRUST)
 
 

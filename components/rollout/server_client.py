@@ -60,7 +60,14 @@ class ServerClient:
 
     def models(self) -> list[str]:
         """Names that can be asked for: the model, then its adapters."""
-        return [model["id"] for model in self.get("/v1/models")["data"]]
+        found = self.get("/v1/models")
+        try:
+            return [str(model["id"]) for model in found["data"]]
+        except (LookupError, TypeError) as error:
+            raise ServerError(
+                f"{self.url}/v1/models: not a list of models: {str(found)[:100]!r}; is it the "
+                "address of vLLM's server?"
+            ) from error
 
     def load_adapter(self, name: str, folder: str) -> None:
         """Load an adapter from a folder on the server's machine."""

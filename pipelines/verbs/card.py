@@ -28,6 +28,7 @@ def add(verbs: Any) -> None:
 def _card(options: argparse.Namespace) -> int:
     from components.promotion.card import model_card
     from components.promotion.facts import collect_stored
+    from pipelines.looking import replacing
     from pipelines.registered import named
 
     chosen = named(options)
@@ -37,7 +38,7 @@ def _card(options: argparse.Namespace) -> int:
         print(text, end="")
     else:
         path = Path(options.output)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        with replacing(path) as file:
+            file.write(text)
         print(f"{path}: model card of {manifest.team} {manifest.label}")
     return arguments.OK

@@ -35,6 +35,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, content: Any) -> None:
         data = json.dumps(content).encode()
         self.send_response(status)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

@@ -165,6 +165,17 @@ def test_iterations_that_cannot_be_shown(
         write_episodes(begin(), iteration, against)
 
 
+def test_outputs_that_cannot_be_written_are_one_line(begin: Callable[..., FoundRun]) -> None:
+    found = begin()
+    for write in (lambda path: write_episodes(found, path=path),
+                  lambda path: write_report([found], path)):  # fmt: skip
+        with pytest.raises(ConfigError, match=r"is a folder; expected a file's name"):
+            write(Path("/proc"))
+        with pytest.raises(ConfigError, match=r"'/proc/x/y.html' cannot be written"):
+            write(Path("/proc/x/y.html"))
+    assert not list(Path().glob(".*.partial"))
+
+
 def test_a_price_given_goes_before_the_profiles() -> None:
     hardware = hardware_of(load_profile("8xh100"), 2.5)
     assert hardware.gpus["rollout"] == 8 and "group" not in hardware.gpus

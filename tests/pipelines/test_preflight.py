@@ -47,6 +47,28 @@ def test_a_laptop_offline(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["code_qwen3_8b", "maths_qwen3_1p7b"])
+def test_offline_no_problems_are_fetched_and_memory_is_estimated(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.socket.connect", None)  # whoever asks anybody fails
+    command = ["preflight", f"experiments/{name}/config.yaml", "--offline", "--profile", "8xh100"]
+    assert main([*command, *IMAGES]) == 0
+    found = _lines(capsys)
+    assert "s3://rolewise/problems/" in found["warn"][0] and "--offline" in found["warn"][0]
+    estimates = [line for line in found["ok"] + found["warn"] if "KV cache" in line]
+    assert estimates and "weights 0.0" not in estimates[0]
+    assert sum(line.startswith("update") for line in found["ok"]) == 2
+
+
+def test_offline_with_distant_problems_a_new_model_is_not_judged(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maps = ["--set", "env.name=sudoku", "--set", "env.options={puzzles: {train: 's3://b/p.txt'}}"]
+    assert main(["preflight", str(path), "--offline", *maps]) == 0
+    assert all("made from scratch" in line for line in _lines(capsys)["warn"][1:])
+
+
 def test_a_cluster_offline_names_idle_gpus(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["preflight", str(path), "--offline", "--profile", "8xh100", *IMAGES]) == 0
     found = _lines(capsys)

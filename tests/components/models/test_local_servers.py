@@ -1,11 +1,14 @@
 """Servers as processes: started, waited for, watched, and ended with whoever started them."""
 
+import http.server
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -113,6 +116,28 @@ def test_servers_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
     while any(psutil.pid_exists(pid) for pid in pids) and time.monotonic() < end:
         time.sleep(0.05)
     assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_ports_and_addresses_that_cannot_be(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConfigError, match="highest port is 65535"),
+        serving(PLANS[:1], tmp_path, "127.0.0.1", 70_000),
+    ):
+        pass
+    with pytest.raises(RolewiseError, match=r"'tool:8000': expected http\(s\)://host:port"):
+        ServedTeam(["tool:8000"], ["tool"], Sampling(temperature=0.0))
+
+
+def test_another_service_is_not_a_team(tmp_path: Path) -> None:
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1/models").write_text("a page")
+    pages = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), pages) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{other.server_address[1]}"
+        with pytest.raises(RolewiseError, match="not a list of models: 'a page'"):
+            ServedTeam([url], ["tool"], Sampling(temperature=0.0))
+        other.shutdown()
 
 
 def test_vllm_s_command_is_what_the_plan_says(monkeypatch: pytest.MonkeyPatch) -> None:
