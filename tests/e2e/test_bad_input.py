@@ -326,7 +326,7 @@ def test_a_full_disk_under_the_tracking_database(
     uri = f"sqlite:///{small_disk(200)}/mlflow.db"
     place = make_place(tracking={"uri": uri})
     words = f"MLflow at {uri}: open failed: .*database or disk is full.*; check that the path can"
-    place.refused(STEP.format("commit", 1) + words, 1, latest=0)
+    place.refused(STEP.format("commit_initial", 0) + words, 1, latest=None)
     assert list((here / "disk").iterdir()) == []
     small_disk(40_000)
     place.goes_on()

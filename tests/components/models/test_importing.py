@@ -44,6 +44,8 @@ def storage(tmp_path: Path) -> StorageConfig:
 @pytest.fixture
 def hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setenv("MODEL_READER", TOKEN)
+    # read once by the library: an engine in this process may have set it before
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     with serve_hub(Hub(folder, gated=True)) as served:
         monkeypatch.setenv("HF_ENDPOINT", served.address)
         yield served

@@ -16,6 +16,14 @@ from tests.doubles.hub import COMMIT, TOKEN, Hub, serve_hub
 INIT = InitConfig(hidden_size=32, num_layers=1, intermediate_size=64)
 
 
+@pytest.fixture(autouse=True)
+def _online(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    # read once by the library: an engine in this process may have set it before
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A model beside files that nobody wants here."""
@@ -24,8 +32,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     (folder / "LICENSE").write_text("of the tests")
     (folder / "pytorch_model.bin").write_bytes(b"a pickle")
     (folder / "modeling_tiny.py").write_text("raise SystemExit")
-    for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):
-        monkeypatch.delenv(name, raising=False)
     with serve_hub(Hub(folder)) as served:
         monkeypatch.setenv("HF_ENDPOINT", served.address)
         yield served
