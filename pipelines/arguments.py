@@ -3,6 +3,7 @@ needed, so that --help is quick."""
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -86,14 +87,23 @@ def not_negative(text: str) -> int:
     return int(text)
 
 
-def load(options: argparse.Namespace) -> ExperimentConfig:
-    """The configuration of CONFIG, --set and --iterations, its environment and benchmarks tried."""
+def load(options: argparse.Namespace, ask: bool = True) -> ExperimentConfig:
+    """The configuration of CONFIG, --set and --iterations, its environment and benchmarks tried.
+
+    With `ask` False nothing is fetched: environments whose problems lie in object storage are not
+    tried, and a note on stderr says so.
+    """
     from components.env_execution.environments import check_playable, open_benchmark
+    from components.preflight.environment import distant_problems
 
     overrides = list(options.overrides)
     if getattr(options, "iterations", None) is not None:
         overrides.append(f"iterations={options.iterations}")
     config = load_config(options.config, overrides)
+    distant = [] if ask else distant_problems(config)
+    if distant:
+        print(f"note: not looked into: {', '.join(distant)}; `preflight` does", file=sys.stderr)
+        return config
     check_playable(config)  # now, not in a step an hour later
     for name in config.evaluation.benchmarks:
         open_benchmark(config, name)

@@ -33,7 +33,7 @@ def add(verbs: Any) -> None:
 def _compile(options: argparse.Namespace) -> int:
     from pipelines.compiling import compile, compile_manifest
 
-    config, profile = arguments.load(options), arguments.open_profile(options)
+    config, profile = arguments.load(options, ask=False), arguments.open_profile(options)
     profile = _with_account(profile, options)
     if options.kubernetes_manifest:
         place = (options.output, options.pipeline, options.namespace)

@@ -16,6 +16,6 @@ def add(verbs: Any) -> None:
 
 
 def _config(options: argparse.Namespace) -> int:
-    content = arguments.load(options).model_dump(mode="json")
+    content = arguments.load(options, ask=False).model_dump(mode="json")
     print(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), end="")
     return arguments.OK

@@ -16,6 +16,7 @@ from components.preflight.environment import language_of
 from components.preflight.findings import Level
 from components.preflight.policies import check_policies
 from components.preflight.shapes import KNOWN
+from pipelines.__main__ import main
 from pipelines.compiling import PIPELINES, compile
 from tests.experiments.estimates import (
     FOLDER,
@@ -126,3 +127,17 @@ def test_benchmarks_have_prepare_commands() -> None:
         page = (FOLDER / name / "README.md").read_text()
         for benchmark in content["evaluation"].get("benchmarks", {}).values():
             assert f"--output {benchmark['options']['problems']}" in page
+
+
+def test_the_command_compiles_a_preset_without_its_problem_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop need not read the bucket that the cluster reads."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    images = [f"--set-image={key}={value}" for key, value in pinned(PROFILE).images.items()]
+    file = str(FOLDER / "code_qwen3_8b" / "config.yaml")
+    words = ["compile", file, "--profile", PROFILE, *images, "-o", str(tmp_path / "p.yaml")]
+    assert main(words) == 0
+    assert "s3://rolewise/problems/apps.parquet" in capsys.readouterr().err
+    assert "exec-rollout" in (tmp_path / "p.yaml").read_text()

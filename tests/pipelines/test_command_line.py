@@ -83,7 +83,7 @@ def test_negative_retries_are_refused(capsys: pytest.CaptureFixture[str]) -> Non
 def test_an_interrupted_command_is_shown_as_the_shell_takes_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(options: object) -> None:
+    def interrupt(options: object, ask: bool = True) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pipelines.arguments.load", interrupt)
