@@ -58,6 +58,10 @@ def run_names(store: Store) -> list[str]:
 def read_config(store: Store, run: str, storage: StorageConfig) -> ExperimentConfig:
     """The configuration that a run's name is bound to, with the storage it was found in."""
     key = f"runs/{run}/config.json"
+    if not store.exists(key):
+        raise ConfigError(
+            f"run {run!r} is not in {store.uri}; was it moved, or is this another folder? --store"
+        )
     try:
         content: Any = json.loads(store.read(key))
         return parse_config({**content, "storage": storage.model_dump(mode="json")})

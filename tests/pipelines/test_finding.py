@@ -10,7 +10,7 @@ from components.settings import StorageConfig
 from components.state import register_run
 from components.storage import open_store
 from pipelines.driver import run_name
-from pipelines.finding import find_run, run_names
+from pipelines.finding import find_run, read_config, run_names
 
 EXPERIMENT = "experiments/quickstart/config.yaml"
 
@@ -50,3 +50,9 @@ def test_an_empty_store_says_so(tmp_path: Path) -> None:
 def test_a_long_name_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="run 'xxx.*; it has quick-1"):
         find_run("x" * 5000, make_store(tmp_path, "quick-1"))
+
+
+def test_a_store_that_was_moved_is_asked_for(tmp_path: Path) -> None:
+    storage = StorageConfig(uri=f"file://{tmp_path}/store")
+    with pytest.raises(ConfigError, match="run 'mine' is not in .*; was it moved.* --store"):
+        read_config(open_store(storage), "mine", storage)
