@@ -23,7 +23,7 @@ def add(verbs: Any) -> None:
     """Add the verb."""
     verb = arguments.add_verb(verbs, "export", _export, TEXT, MORE)
     add_team(verb)
-    verb.add_argument("--output", required=True, metavar="DIR", help="a new or empty folder")
+    verb.add_argument("-o", "--output", required=True, metavar="DIR", help="a new or empty folder")
     verb.add_argument("--merge", action="store_true", help="merge adapters into their bases")
     verb.add_argument("--role", metavar="R", help="the policy that plays this role, alone")
     verb.add_argument("--to", metavar="URI", help="put the folder into this store, too")
@@ -41,7 +41,11 @@ def add_team(verb: Any) -> None:
         "--store", metavar="URI", help="where its run is; default: where the registry or YAML says"
     )
     verb.add_argument(
-        "--tracking", metavar="URI", help="of the registry; default: MLFLOW_TRACKING_URI"
+        "--tracking-uri",
+        "--tracking",
+        dest="tracking",
+        metavar="URI",
+        help="of the registry; default: MLFLOW_TRACKING_URI",
     )
 
 
