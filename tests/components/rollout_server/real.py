@@ -58,7 +58,7 @@ def real_server(
     server = Server(f"warm-{name}", ref.folder, (ref.name,), tuple(ranks))
     write_lease(store, "r", server.name, replace(LEASE, renewed_unix_s=time.time()))
     plan = Plan(StorageConfig(uri=store.uri), settings, ref.folder, tuple(ranks))
-    real = Real(place, server, store, place.begin(server, plan, "test"))
+    real = Real(place, server, store, place.begin(server, plan, "test").url)
     try:
         real.await_door()
         yield real
