@@ -17,12 +17,12 @@ from pydantic import Field, ValidationError, model_validator
 
 from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError
-from components.settings import NonNegative, Positive, Section, Seed
+from components.settings import NonNegative, Positive, Section, Seed, StorageConfig
 
 ArmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 _WHOLE = ("policies", "roles")
 _REFERENCE = re.compile(r"run://@([a-z0-9_]+)/")
-_ALLOWED = ("seed", "name", "iterations", "storage", "tracking", "promotion")
+_RESERVED = ("seed", "name", "iterations", "storage", "tracking", "promotion")
 
 
 class Arm(Section):
@@ -84,7 +84,7 @@ class Plan(Section):
                     raise ValueError(
                         f"arms.{name} starts from @{other}; expected another of {list(self.arms)}"
                     )
-            taken = sorted(set(arm.set) & set(_ALLOWED))
+            taken = sorted(set(arm.set) & set(_RESERVED))
             if taken:
                 raise ValueError(f"arms.{name}.set has {taken}, which the study sets itself")
         for claim in self.claims:
@@ -102,6 +102,11 @@ class Study:
 
     plan: Plan
     base: Mapping[str, Any]
+
+    @property
+    def storage(self) -> StorageConfig:
+        """Where the study's runs are."""
+        return StorageConfig.model_validate(self.base.get("storage", {}))
 
     def run_name(self, arm: str, seed: int) -> str:
         """Name of the training run of one arm and seed."""

@@ -12,7 +12,7 @@ from components.reporting.summary import RunSummary, collect, series
 from components.storage import Store
 from pipelines.finding import read_config
 from pipelines.study.plan import Claim, Study
-from pipelines.study.running import is_count, is_done, store_of
+from pipelines.study.running import count, is_done, store_of
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def results(study: Study) -> list[RunResult]:
 def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     """The result of one run that is done."""
     run = study.run_name(arm, seed)
-    config = read_config(store, run, store_settings(study))
+    config = read_config(store, run, study.storage)
     summary = collect(store, config, run)
     found = points(summary)
     final = {name: result.success for name, result in summary.final.items()}
@@ -109,19 +109,12 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     return RunResult(arm, seed, found, final, counts, cpu_seconds(summary), mean_visits(summary))
 
 
-def store_settings(study: Study) -> Any:
-    """The storage section of the base configuration."""
-    from components.settings import StorageConfig
-
-    return StorageConfig.model_validate(study.base.get("storage", {}))
-
-
 def points(summary: RunSummary) -> list[Point]:
     """One per iteration, the start first."""
     found, candidates, tokens = [], 0, 0
     for row in summary.rows:
-        candidates += _count(row.metrics, "num_candidates")
-        tokens += _count(row.metrics, "num_tokens")
+        candidates += count(row.metrics, "num_candidates")
+        tokens += count(row.metrics, "num_tokens")
         found.append(
             Point(
                 row.iteration, candidates, tokens, row.success, row.turns_mean, dict(row.reward),
@@ -130,10 +123,6 @@ def points(summary: RunSummary) -> list[Point]:
             )
         )  # fmt: skip
     return found
-
-
-def _count(metrics: Mapping[str, float], what: str) -> int:
-    return round(sum(value for name, value in metrics.items() if is_count(name, what)))
 
 
 def cpu_seconds(summary: RunSummary) -> float:

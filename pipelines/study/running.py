@@ -6,18 +6,19 @@ generates until its budget is spent, then evaluates once.
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from components.errors import RolewiseError
+from components.config import ExperimentConfig
+from components.errors import ConfigError, RolewiseError
 from components.manifests import merged_metrics, read_manifest
-from components.settings import StorageConfig
 from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
@@ -52,10 +53,9 @@ def jobs_of(study: Study, arms: Sequence[str] = (), seeds: Sequence[int] = ()) -
 
 def run_arm(study: Study, job: Job, out: TextIO) -> None:
     """Train one arm with one seed in this process, or go on with it. StepFailed as in `run`."""
-    arm, seed = job
-    config, run = study.config(arm, seed, last_iterations(study, job)), study.run_name(arm, seed)
-    store, display = open_store(config.storage), Display(out, config.iterations)
-    register_run(store, run, config)
+    arm, run, store = job[0], study.run_name(*job), store_of(study)
+    config = bind(study, store, job)
+    display = Display(out, config.iterations)
     start = Runner(config, run, "inprocess", display)
     if latest_iteration(store, run) is None:
         display.begin("preparation", 0)
@@ -84,7 +84,7 @@ def last_iterations(study: Study, job: Job) -> dict[str, int]:
 
 def store_of(study: Study) -> Store:
     """Where the study's runs are."""
-    return open_store(StorageConfig.model_validate(study.base.get("storage", {})))
+    return open_store(study.storage)
 
 
 def candidates(store: Store, run: str) -> int:
@@ -93,16 +93,16 @@ def candidates(store: Store, run: str) -> int:
     return sum(generated(store, run, iteration) for iteration in range(1, latest + 1))
 
 
-def generated(store: Store, run: str, iteration: int, what: str = "num_candidates") -> int:
-    """Candidates (or `num_tokens`) of one iteration, of all roles."""
-    metrics = merged_metrics(item.metrics for item in read_manifest(store, run, iteration).values())
-    return round(sum(value for name, value in metrics.items() if is_count(name, what)))
+def generated(store: Store, run: str, iteration: int) -> int:
+    """Candidates of one iteration, of all roles."""
+    manifests = read_manifest(store, run, iteration).values()
+    return count(merged_metrics(item.metrics for item in manifests), "num_candidates")
 
 
-def is_count(name: str, what: str) -> bool:
-    """Whether a metric is `rollout/<role>/<what>`."""
-    parts = name.split("/")
-    return len(parts) == 3 and (parts[0], parts[2]) == ("rollout", what)
+def count(metrics: Mapping[str, float], what: str) -> int:
+    """`rollout/<role>/<what>` of all roles together."""
+    form = re.compile(rf"rollout/[^/]+/{what}")
+    return round(sum(value for name, value in metrics.items() if form.fullmatch(name)))
 
 
 def is_closed(store: Store, run: str) -> bool:
@@ -111,10 +111,27 @@ def is_closed(store: Store, run: str) -> bool:
     return latest is not None and verdict(store, run, latest) is not None
 
 
+def bind(study: Study, store: Store, job: Job) -> ExperimentConfig:
+    """The configuration of an arm and seed, to which its run's name is bound from now on."""
+    arm, seed = job
+    config = study.config(arm, seed, last_iterations(study, job))
+    try:
+        register_run(store, study.run_name(arm, seed), config)
+    except ConfigError as error:
+        raise ConfigError(f"arm {arm}: {error}; another `name` gives the study new runs") from error
+    return config
+
+
 def is_done(study: Study, store: Store, job: Job) -> bool:
-    """Whether there is nothing left to do for an arm and seed."""
+    """Whether there is nothing left to do for an arm and seed.
+
+    ConfigError if the run was begun with other settings: its results would be another arm's.
+    """
     arm, run = job[0], study.run_name(*job)
-    if latest_iteration(store, run) is None or candidates(store, run) < study.budget(arm):
+    if latest_iteration(store, run) is None:
+        return False
+    bind(study, store, job)
+    if candidates(store, run) < study.budget(arm):
         return False
     return not study.plan.arms[arm].shown or is_closed(store, run)
 

@@ -60,5 +60,8 @@ def _check(study: Any, options: argparse.Namespace) -> None:
     unknown = [arm for arm in options.arms if arm not in study.plan.arms]
     if unknown:
         raise ConfigError(f"--arms {unknown}: expected some of {list(study.plan.arms)}")
+    strange = [seed for seed in options.seeds if seed not in study.plan.seeds]
+    if strange:
+        raise ConfigError(f"--seeds {strange}: expected some of {study.plan.seeds}")
     if options.jobs < 1:
         raise ConfigError(f"--jobs is {options.jobs}, expected 1 or more")

@@ -1,8 +1,5 @@
 """Two games, one team, the whole way: trained, evaluated, promoted; staged, killed and gone on."""
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +7,7 @@ import pytest
 
 from components import records
 from components.records import Episode, Sample
-from tests.e2e.test_resume import KILLED
+from tests.e2e.test_resume import kill_in_turn
 from tests.e2e.workplace import Workplace, words_experiment
 
 pytestmark = [
@@ -72,12 +69,7 @@ def test_fault_11_a_killed_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> 
     run = ("run", "--name", "r", "--runner", "inprocess")
     plain, killed = make_place(tmp_path / "plain"), make_place(tmp_path / "killed")
     assert plain.run(*run).returncode == 0
-    for moment in STEPS:
-        command = [sys.executable, "-c", KILLED, *moment.split(), *killed.command(*run)[3:]]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == -signal.SIGKILL, f"{moment}: {done.stdout}{done.stderr}"
-    done = killed.run(*run)
-    assert done.returncode == 0, done.stdout + done.stderr
+    kill_in_turn(killed, run, STEPS)
     for iteration in (1, 2):
         assert killed.weights("r", iteration) == plain.weights("r", iteration)
         both = [

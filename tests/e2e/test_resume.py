@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,17 +41,22 @@ def make_place(folder: Path) -> Workplace:
     return place
 
 
+def kill_in_turn(place: Workplace, run: Sequence[str], moments: Sequence[str]) -> None:
+    """Begin a run, kill it at one moment after another, and let it go on to its end."""
+    for moment in moments:
+        command = [sys.executable, "-c", KILLED, *moment.split(), *place.command(*run)[3:]]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == -signal.SIGKILL, f"{moment}: {done.stdout}{done.stderr}"
+    done = place.run(*run)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_fault_11_killed_in_every_step_in_turn(tmp_path: Path) -> None:
     """Both policies, their optimisers and the position in the data are as if nothing had been."""
     run = ("run", "--name", "r", "--runner", "inprocess")
     plain, killed = make_place(tmp_path / "plain"), make_place(tmp_path / "killed")
     assert plain.run(*run).returncode == 0
-    for moment in STEPS:
-        command = [sys.executable, "-c", KILLED, *moment.split(), *killed.command(*run)[3:]]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == -signal.SIGKILL, f"{moment}: {done.stdout}{done.stderr}"
-    done = killed.run(*run)
-    assert done.returncode == 0, done.stdout + done.stderr
+    kill_in_turn(killed, run, STEPS)
     for iteration in (1, 2):
         assert killed.weights("r", iteration) == plain.weights("r", iteration)
     assert killed.state("r", 2).next_task == plain.state("r", 2).next_task

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from components.state import latest_iteration, read_state
+from components.errors import ConfigError
+from components.policies import PolicyRef
+from components.state import TrainingState, latest_iteration, read_state, write_state
 from pipelines.study import running
 from pipelines.study.plan import load_study
 from pipelines.study.publishing import publish, report_text
 from pipelines.study.results import findings, results
 from pipelines.study.running import ArmsFailed, Scheduler, candidates, is_done, jobs_of, run_arm
-from tests.pipelines.study.studies import write_study
+from tests.pipelines.study.studies import ARMS, write_study
 
 NOTE = (
     "import sys; arm = sys.argv[2]; open({log!r}, 'a').write(arm + chr(10)); "
@@ -110,3 +112,17 @@ def test_an_interrupt_ends_the_processes(tmp_path: Path) -> None:
         Scheduler(study, ["-c", script], 1, print, interrupt).run(jobs_of(study))
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+def test_results_of_other_settings_are_not_taken_for_done(tmp_path: Path) -> None:
+    before = load_study(write_study(tmp_path))
+    store, job = running.store_of(before), ("start", 0)
+    config = running.bind(before, store, job)
+    policies = {name: PolicyRef(name, 0, "file:///x", "0" * 64, 1) for name in config.policies}
+    run = before.run_name(*job)
+    write_state(store, TrainingState(run, 0, config.digest(), policies, {}, policies, 0))
+    assert is_done(before, store, job)
+    changed = ARMS | {"start": {**ARMS["start"], "set": {"rollout": {"num_candidates": 4}}}}
+    after = load_study(write_study(tmp_path, arms=changed))
+    with pytest.raises(ConfigError, match=r"arm start: .*num_candidates: was 3, is 4; .*`name`"):
+        is_done(after, store, job)
