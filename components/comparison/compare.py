@@ -34,9 +34,11 @@ def compare(
     problem = different_tasks(first, second, names)
     if problem:
         raise ConfigError(problem)
+    tasks = _parts(first)
+    several = shares if shares and len(tasks) > 1 else {}
     parts = {
-        name: _part(first, second, tasks, confidence, (shares or {}) if name == ALL else {})
-        for name, tasks in _parts(first).items()
+        name: _part(first, second, own, confidence, several if name == ALL else {})
+        for name, own in tasks.items()
     }
     return {
         "schema_version": SCHEMA_VERSION,
@@ -70,9 +72,11 @@ def different_tasks(first: HeldOut, second: HeldOut, names: tuple[str, str]) -> 
 
 
 def verdict(part: Mapping[str, Any], names: tuple[str, str], confidence: float) -> str:
-    """One line. A team is called better only if the interval and the exact test agree."""
+    """One line. A team is called better only if the interval and the exact test agree, also on
+    which: weighted success may prefer one team while the other solved more tasks alone."""
     success, test = part["success"], part["mcnemar"]
-    clear = success["low"] > 0 or success["high"] < 0
+    won = test["only_first"] - test["only_second"]
+    clear = (success["low"] > 0 and won > 0) or (success["high"] < 0 and won < 0)
     numbers = (
         f"success {_percent(success['first'])} against {_percent(success['second'])}, "
         f"{100 * success['difference']:+.1f} points ({100 * confidence:g} % interval "

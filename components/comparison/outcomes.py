@@ -68,6 +68,7 @@ def task_source(config: ExperimentConfig, benchmark: str) -> dict[str, Any]:
     else:
         name = chosen.env or next(iter(members))
         own = members.get(name)
-        names = {benchmark: name}
-        source = {benchmark: [name, {**(own.options if own else {}), **chosen.options}]}
+        kind = (own.name if own else None) or name
+        names = {benchmark: kind}
+        source = {benchmark: [kind, {**(own.options if own else {}), **chosen.options}]}
     return {"env": " + ".join(names.values()), "digest": digest(source)[:12]}

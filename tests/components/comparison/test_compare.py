@@ -77,6 +77,27 @@ def test_environments_are_shown_apart_and_added_by_their_shares() -> None:
     assert plain["success"]["difference"] == pytest.approx(15 / 40)
 
 
+def test_shares_that_turn_the_success_round_make_no_verdict() -> None:
+    """The first team won 9 tasks of the small game, the second 30 of the large one."""
+
+    def both(a: Sequence[bool], b: Sequence[bool]) -> HeldOut:
+        outcomes = {**team(a, env="small").outcomes, **team(b, env="large").outcomes}
+        return HeldOut("r", 1, "evaluate", SOURCE, outcomes)
+
+    first = both([True] * 9 + [False], [False] * 100)
+    second = both([False] * 10, [True] * 30 + [False] * 70)
+    result = compare(first, second, NAMES, shares={"small": 0.9, "large": 0.1})
+    part = result["environments"]["all"]
+    assert part["success"]["low"] > 0 and part["mcnemar"]["p"] < 0.01
+    assert result["verdict"].startswith("no clear difference between old and new")
+
+
+def test_a_benchmark_of_an_environment_without_a_share_is_compared() -> None:
+    shares = {"one": 0.5, "two": 0.5}
+    result = compare(team([True] * 9), team([False] * 9), NAMES, shares=shares)
+    assert result["environments"]["all"]["success"]["difference"] == 1.0
+
+
 def test_different_tasks_are_refused_with_numbers() -> None:
     with pytest.raises(
         ConfigError, match="old was played on 9 .* new on 7, of which 7 .*--evaluate"
@@ -108,3 +129,15 @@ def test_the_source_of_tasks_is_environment_and_options(tmp_path: Any) -> None:
     assert source() == source(reward="dense") == source("test")
     assert source(num_tasks=4) != source()
     assert source("few") != source() and source("few", num_tasks=9) == source("few")
+
+
+def test_the_source_of_a_benchmark_is_the_game_whatever_it_is_called_here(tmp_path: Any) -> None:
+    def source(game: str) -> Any:
+        envs = {"board": {"name": game}, "other": {"name": "sudoku"}}
+        config = make_config(
+            str(tmp_path), env=None, envs=envs, evaluation={"benchmarks": {"few": {"env": "board"}}}
+        )
+        return task_source(config, "few")
+
+    assert source("plan_path") != source("sokoban")
+    assert source("plan_path")["env"] == "plan_path"
