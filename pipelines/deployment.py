@@ -78,12 +78,7 @@ def commands(planned: Sequence[tuple[Server, Limits]], place: Place) -> Iterator
     for number, (server, limit) in enumerate(planned):
         adapters = {role: _folder(ref) for role, ref in server.adapters.items()}
         words = vllm_words(_folder(server.weights), server.roles, adapters, limit, place.dtype)
-        words += [
-            "--tensor-parallel-size",
-            str(place.tensor_parallel),
-            "--port",
-            str(8000 + number),
-        ]
+        words += [*place.words, "--port", str(8000 + number)]
         yield f"vllm serve {shlex.join(words)}"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.errors import ConfigError
-from components.models.serving import Limits, Server, vllm_words
+from components.models.serving import Limits, Server, engine_words, vllm_words
 from pipelines.profile import StepSettings
 
 ACCOUNT = "rolewise-serving"
@@ -41,8 +41,7 @@ class Place:
     @property
     def words(self) -> list[str]:
         """Arguments of vLLM that are not about the team."""
-        words = ["--tensor-parallel-size", str(self.tensor_parallel)]
-        return words + (["--quantization", self.quantization] if self.quantization else [])
+        return engine_words(self.tensor_parallel, self.quantization)
 
 
 def manifests(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from components.models.local_servers import Plan, Running
-from components.models.serving import limits, servers, vllm_words
+from components.models.serving import engine_words, limits, servers, vllm_words
 from components.models.tolerance import tolerant_folder
 from pipelines.teams import FoundTeam
 
@@ -23,8 +23,7 @@ def plans(found: FoundTeam) -> list[Plan]:
         }
         limit = limits(store, server, length)
         words = vllm_words(str(weights.absolute()), server.roles, adapters, limit, rollout.dtype)
-        if rollout.tensor_parallel > 1:
-            words += ["--tensor-parallel-size", str(rollout.tensor_parallel)]
+        words += engine_words(rollout.tensor_parallel, rollout.quantization)
         made.append(Plan(server.plays, words, rollout.kv_cache_mib))
     return made
 

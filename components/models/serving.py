@@ -92,6 +92,12 @@ def vllm_words(
     return words
 
 
+def engine_words(tensor_parallel: int, quantization: str | None) -> list[str]:
+    """The arguments that say how vLLM runs it, as the team was trained: `rollout`'s."""
+    words = ["--tensor-parallel-size", str(tensor_parallel)]
+    return words + (["--quantization", quantization] if quantization else [])
+
+
 def _number(store: Store, ref: PolicyRef, file: str, key: str) -> int:
     data = store.read(f"{key_of(store.uri, ref.folder)}/{file}")
     try:

@@ -15,10 +15,11 @@ import yaml
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.models.serving import servers
-from components.policies import PolicyRef, Team
+from components.policies import FolderRef, PolicyRef, Team
 from pipelines.__main__ import _parser
 from pipelines.deployment import copied, is_loose, write_manifest
 from pipelines.profile import Profile
+from pipelines.serving import plans
 from pipelines.teams import FoundTeam
 from tests.components.rollout_engines.tiny_team import make_policy, make_store
 from tests.deploy.custom_resources import read_schema, schema_faults
@@ -37,6 +38,9 @@ class Bucket:
     def read(self, key: str) -> bytes:
         content = {"config.json": {"max_position_embeddings": 512}, "adapter_config.json": {"r": 4}}
         return json.dumps(content[key.rpartition("/")[2]]).encode()
+
+    def download_folder(self, ref: FolderRef, cache: Path) -> Path:
+        return cache / ref.sha256
 
 
 def ref(name: str, base: PolicyRef | None = None) -> PolicyRef:
@@ -119,6 +123,20 @@ def test_the_profile_says_where_it_runs(tmp_path: Path) -> None:
     words = " ".join(arguments_of(service))
     assert "--tensor-parallel-size 2" in words and "--dtype bfloat16" in words
     assert service["metadata"]["annotations"]["rolewise.dev/tool"] == OWN.policies["a"].tag
+
+
+def test_a_quantised_team_is_served_quantised_everywhere(tmp_path: Path) -> None:
+    config = trained(OWN, rollout={"engine": "vllm", "quantization": "fp8", "tensor_parallel": 2})
+    command = ["serve-manifest", "x", "-o", str(tmp_path / "team.yaml")]
+    said = list(
+        write_manifest(found(OWN, config=config), pinned("8xh100"), _parser().parse_args(command))
+    )
+    _, service, _ = yaml.safe_load_all((tmp_path / "team.yaml").read_text())
+    lines = [line for line in said if line.startswith("vllm serve")]
+    here = [" ".join(plan.words) for plan in plans(found(OWN, config=config))]
+    for words in (" ".join(arguments_of(service)), *lines, *here):
+        assert "--tensor-parallel-size 2 --quantization fp8" in words
+    assert len(lines) == len(here) == 2
 
 
 @pytest.mark.parametrize("team", [TEAM, OWN])
