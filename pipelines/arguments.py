@@ -46,6 +46,14 @@ def add_run(parser: Any, many: bool = False) -> None:
     )  # fmt: skip
 
 
+def add_tracking(verb: Any) -> None:
+    """--tracking-uri, where registered teams are looked for."""
+    verb.add_argument(
+        "--tracking-uri", "--tracking", dest="tracking", metavar="URI",
+        help="MLflow's registry; default: MLFLOW_TRACKING_URI, else sqlite:///build/mlflow.db",
+    )  # fmt: skip
+
+
 def add_profile(verb: argparse.ArgumentParser) -> None:
     """--profile, --images and --set-image, for `open_profile`."""
     verb.add_argument(

@@ -9,6 +9,7 @@ from components.settings import StorageConfig, TrackingConfig
 from components.storage import Store, open_store
 from components.tracking import teams
 from components.tracking.manifest import TeamManifest
+from pipelines import arguments
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,7 @@ def add_team(verb: Any, selected: bool) -> None:
     text = "TEAM@champion, TEAM@candidate, another alias, or a version as TEAM@v3"
     metavar, text = ("TEAM@ALIAS", text) if selected else ("TEAM", "the registered team's name")
     verb.add_argument("team", metavar=metavar, help=text)
-    verb.add_argument(
-        "--tracking-uri", "--tracking", dest="tracking", metavar="URI",
-        help="MLflow's registry; default: MLFLOW_TRACKING_URI, else sqlite:///build/mlflow.db",
-    )  # fmt: skip
+    arguments.add_tracking(verb)
     verb.add_argument("--store", metavar="URI", help="where its runs are; default: as registered")
 
 

@@ -11,6 +11,7 @@ from components.promotion.pins import env_pins
 from components.settings import StorageConfig, TrackingConfig
 from components.state import latest_iteration, read_state
 from components.storage import Store, open_store
+from components.tracking import teams as registered
 from components.tracking.manifest import TeamManifest
 from pipelines.finding import find_run, read_config
 
@@ -47,28 +48,16 @@ def find_team(
 
     ConfigError, TrackingError or StorageError in one line.
     """
-    team, found, which = text.rpartition("@")
+    team, found, selector = text.rpartition("@")
     if found:
-        return _registered(team, which, store_uri, TrackingConfig(uri=tracking_uri))
+        return _registered(team, selector, store_uri, TrackingConfig(uri=tracking_uri))
     return _of_run(text, store_uri)
 
 
 def _registered(
-    team: str, which: str, store_uri: str | None, tracking: TrackingConfig
+    team: str, selector: str, store_uri: str | None, tracking: TrackingConfig
 ) -> FoundTeam:  # fmt: skip
-    from components.tracking import registry
-
-    number = which.removeprefix("v")  # MLflow gives no alias this form
-    if number.isdecimal():
-        manifest = registry.read_version(tracking, team, number)
-    else:
-        found = registry.read_alias(tracking, team, which)
-        if found is None:
-            raise ConfigError(
-                f"team {team!r} has no alias {which!r} in the registry; expected {team}@champion "
-                "after a promotion, a version as TEAM@v2, or RUN[:iteration]; is --tracking right?"
-            )
-        manifest = found
+    manifest = registered.find_team(tracking, team, selector)
     storage = manifest.store if store_uri is None else StorageConfig(uri=store_uri)
     store = open_store(storage)
     config = read_config(store, manifest.run, storage)

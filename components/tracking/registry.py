@@ -126,7 +126,7 @@ def _existing(client: Any, team: str, version: str) -> Any:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
         raise TrackingError(
-            f"team {team!r} has no version {version} in the registry; is --tracking right?"
+            f"team {team!r} has no version {version} in the registry; is --tracking-uri right?"
         ) from error
 
 

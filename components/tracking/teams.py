@@ -11,7 +11,7 @@ from components.tracking.manifest import TeamManifest
 from components.tracking.registry import MANIFEST, read_alias, read_manifest, read_version
 
 _VERSION = re.compile(r"v?(\d+)")
-"""No alias of MLflow's looks like this."""
+"""A version; MLflow takes no alias of the form `v2`."""
 MIRROR = "rolewise.model_registry"
 """Tag of a team's model: the Kubeflow Model Registry that it is exported to."""
 

@@ -8,8 +8,8 @@ from pipelines import arguments
 
 TEXT = "compare two teams task by task: differences, intervals, a verdict"
 MORE = """\
-A and B are RUN, RUN:iteration (a run's name or an experiment's YAML file) or TEAM@alias. Of a run
-the latest team that was played on held-out tasks is taken. Nothing is played again unless
+A and B are RUN, RUN:iteration (a run's name or an experiment's YAML file), TEAM@alias or TEAM@v2.
+Of a run the latest team that was played on held-out tasks is taken. Nothing is played again unless
 --evaluate says so; then both play the tasks of A's experiment, greedily, once.
 
 examples:
@@ -28,9 +28,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("first", metavar="A")
     verb.add_argument("second", metavar="B")
     verb.add_argument("--store", metavar="URI", help="where the runs are; of teams: as registered")
-    verb.add_argument(
-        "--tracking-uri", "--tracking", dest="tracking", metavar="URI", help="of the registry"
-    )
+    arguments.add_tracking(verb)
     verb.add_argument(
         "--benchmark", default="validation", metavar="NAME",
         help="validation, test, or one of evaluation.benchmarks; default: validation",

@@ -34,19 +34,13 @@ def add_team(verb: Any) -> None:
     """TEAM and where it is looked for, for `teams.find_team`."""
     verb.add_argument(
         "team", metavar="TEAM",
-        help="TEAM@alias or TEAM@version of the registry, or RUN[:iteration]: a run's name or an "
+        help="TEAM@alias or TEAM@v2 of the registry, or RUN[:iteration]: a run's name or an "
         "experiment's YAML file",
     )  # fmt: skip
     verb.add_argument(
         "--store", metavar="URI", help="where its run is; default: where the registry or YAML says"
     )
-    verb.add_argument(
-        "--tracking-uri",
-        "--tracking",
-        dest="tracking",
-        metavar="URI",
-        help="of the registry; default: MLFLOW_TRACKING_URI",
-    )
+    arguments.add_tracking(verb)
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -167,6 +167,8 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
         (("show", "traced@best"), "no alias 'best'; aliases: candidate, champion"),
         (("show", "traced@v9"), "team 'traced' has no version 9 in the registry"),
         (("history", "chess"), "team 'chess' is not registered"),
+        (("export", "traced@best", "-o", "x"), "no alias 'best'; aliases: candidate, champion"),
+        (("compare", "chess@v2", "r"), "team 'chess' is not registered"),
         (("rollback", "traced@champion"), "expected TEAM, without an alias"),
         (("show", "@champion"), "expected TEAM@alias"),
         (("card", "traced", "-o", "/proc"), "'/proc' is a folder; expected a file's name"),
