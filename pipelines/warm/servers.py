@@ -90,14 +90,13 @@ class Servers:
     def _begin(self, server: Server) -> None:
         """The lease first: a server that finds none ends at once."""
         plan = Plan(self._config.storage, self._config.rollout, server.folder, server.ranks)
-        lease = self._leases.get(server.name) or Lease(
-            uuid.uuid4().hex[:12], 0, self._settings.lease_s, time.time()
-        )
-        self._renew(server.name, lease)
+        first = Lease(uuid.uuid4().hex[:12], 0, self._settings.lease_s, time.time())
+        lease = self._leases.setdefault(server.name, first)
+        self._renew(server.name)
         door = read_door(self._store, self._run, server.name)
         begun = self._place.begin(server, plan, lease.holder)
         self._old_doors[server.name] = None if begun.adopted else door
-        self._renew(server.name, replace(self._leases[server.name], url=begun.url))
+        self._renew(server.name, url=begun.url)
         policies = ", ".join(server.policies)
         self._display.say(f"warm server {server.name} for {policies}: {begun.url}")
         if self._beat is None:
@@ -130,24 +129,27 @@ class Servers:
         while not self._closed.wait(self._settings.lease_s / 4):
             for name in list(self._leases):
                 try:
-                    self._renew(name, self._leases[name])
+                    self._renew(name)
                 except (RolewiseError, OSError) as error:
                     self._display.notice(f"warm server {name}: its lease is not renewed: {error}")
 
-    def _renew(self, name: str, lease: Lease) -> None:
+    def _renew(self, name: str, **changes: Any) -> None:
+        """A sign of life, with what changed. Driver and beat both give them, so the lease is read
+        and replaced under one lock: neither takes back what the other said."""
         with self._lock:
-            if self._closed.is_set() and not lease.released:
+            if self._closed.is_set() and "released" not in changes:
                 return
-            lease = replace(lease, count=lease.count + 1, renewed_unix_s=time.time())
+            old = self._leases[name]
+            lease = replace(old, count=old.count + 1, renewed_unix_s=time.time(), **changes)
             self._leases[name] = lease
             write_lease(self._store, self._run, name, lease)
 
     def close(self) -> None:
         """Take all of them down. What cannot be reached ends by its lease."""
         self._closed.set()
-        for name, lease in self._leases.items():
+        for name in self._leases:
             try:
-                self._renew(name, replace(lease, released=True))
+                self._renew(name, released=True)
                 self._place.stop(name)
                 forget(self._store, self._run, name)
                 self._display.say(f"warm server {name}: taken down")

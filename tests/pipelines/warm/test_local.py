@@ -14,7 +14,7 @@ from components.rollout.warm.layout import layout
 from components.rollout.warm.lease import read_door, read_lease
 from components.state import read_state
 from pipelines.runner import StepFailed
-from pipelines.warm.servers import keep
+from pipelines.warm.servers import Servers, keep
 from tests.pipelines.warm.kept import Kept, await_end, kill, make_run, mine
 
 
@@ -76,7 +76,7 @@ def test_a_failure_and_ctrl_c_take_servers_down(tmp_path: Path, fault: type[Base
 DRIVER = """
 import sys, time
 from pathlib import Path
-from pipelines.warm.servers import keep
+from pipelines.warm.servers import Servers, keep
 from tests.pipelines.warm.kept import Kept
 from tests.components.rollout_server.serving import POLICY, make_config
 folder = Path(sys.argv[1])
@@ -126,6 +126,16 @@ def test_a_server_that_dies_is_started_again_by_its_keeper(tmp_path: Path) -> No
 
     with keep(kept.config, "r", kept.local(), kept.display, start) as warm:
         warm("iteration", 1, {})
+
+
+def test_a_sign_of_life_that_comes_late_brings_no_note_back(tmp_path: Path) -> None:
+    kept = make_run(tmp_path)
+    servers = Servers(kept.config, "r", kept.local(), kept.display)
+    servers.ensure()
+    servers.close()
+    (name,) = names(kept)
+    servers._renew(name)  # the beat had begun its round before the end
+    assert read_lease(kept.store, "r", name) is None
 
 
 @pytest.mark.full
