@@ -102,17 +102,25 @@ def load_manifest(store: Store, key: str) -> StepManifest:
     raise StorageError(f"{store.uri}/{key}: schema_version {version!r}, expected {SCHEMA_VERSION}")
 
 
+def committed(
+    store: Store, run: str, iteration: int, step: str | None = None
+) -> list[tuple[str, StepManifest]]:
+    """(key, manifest) of the iteration's committed steps, or of one step's repetitions, in order of
+    completion; a step that is repeated, as in staged placement, has several."""
+    prefix = _prefix(run, iteration) + (f"{step}/" if step else "")
+    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
+    found = [(key, load_manifest(store, key)) for key in keys]
+    return sorted(found, key=lambda item: item[1].finished_unix_s)
+
+
 def read_manifest(store: Store, run: str, iteration: int) -> dict[str, StepManifest]:
     """Step name -> its committed manifest, in order of completion.
 
     A step that was committed several times in the iteration (the phases of staged placement) has
     its last manifest, with the metrics of all of them, see `merged_metrics`.
     """
-    keys = [key for key in store.list(_prefix(run, iteration)) if key.endswith("/manifest.json")]
     found: dict[str, list[StepManifest]] = {}
-    for manifest in sorted(
-        (load_manifest(store, key) for key in keys), key=lambda item: item.finished_unix_s
-    ):
+    for _, manifest in committed(store, run, iteration):
         found.setdefault(manifest.step, []).append(manifest)
     return {
         name: replace(manifests[-1], metrics=merged_metrics(item.metrics for item in manifests))

@@ -12,7 +12,7 @@ from typing import Any
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError
-from components.manifests import merged_metrics, read_manifest, read_output
+from components.manifests import committed, merged_metrics, read_manifest, read_output
 from components.mixture import RESERVED
 from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
@@ -129,12 +129,8 @@ def _existing(store: Store, run: str, iteration: int | None) -> int:
 
 def verdict(store: Store, run: str, iteration: int) -> dict[str, Any] | None:
     """What the gate said about an iteration's team; None if it was not asked."""
-    prefix = f"runs/{run}/steps/{iteration:06d}/promote/"
-    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
-    if not keys:
-        return None
-    last = max(keys, key=lambda key: float(json.loads(store.read(key))["finished_unix_s"]))
-    return dict(json.loads(read_output(store, last, "verdict")))
+    found = committed(store, run, iteration, "promote")
+    return dict(json.loads(read_output(store, found[-1][0], "verdict"))) if found else None
 
 
 def metrics_of(store: Store, run: str, iteration: int) -> dict[str, float]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components.errors import RolewiseError
-from components.reporting.summary import Found, IterationRow, make_row, manifests
+from components.manifests import committed
+from components.reporting.summary import Found, IterationRow, make_row
 from components.reporting.table import MISSING, align, percent
 from components.settings import StorageConfig
 from components.state import latest_iteration
@@ -59,7 +60,7 @@ def state_of(found: FoundRun) -> RunState:
     total = max(driver.iterations if driver else found.config.iterations, latest or 0)
     closed = latest == total and verdict(found.store, found.name, total) is not None
     state, said = _state(driver, closed)
-    steps = [] if latest is None else manifests(found.store, found.name, latest)
+    steps = [] if latest is None else committed(found.store, found.name, latest)
     when = max((manifest.finished_unix_s for _, manifest in steps), default=None)
     return RunState(found.name, latest, total, state, said, when)
 
@@ -67,7 +68,7 @@ def state_of(found: FoundRun) -> RunState:
 def rows_of(found: FoundRun, latest: int, first: int) -> list[IterationRow]:
     """The rows of the iterations `first` to `latest`."""
     steps: dict[int, Found] = {
-        iteration: manifests(found.store, found.name, iteration)
+        iteration: committed(found.store, found.name, iteration)
         for iteration in range(first, latest + 2)
     }
     return [make_row(i, steps[i], steps[i + 1]) for i in range(first, latest + 1)]
@@ -75,9 +76,9 @@ def rows_of(found: FoundRun, latest: int, first: int) -> list[IterationRow]:
 
 def last_success(found: FoundRun, latest: int | None) -> IterationRow | None:
     """The last team that was evaluated."""
-    following: Found = manifests(found.store, found.name, (latest or 0) + 1)
+    following: Found = committed(found.store, found.name, (latest or 0) + 1)
     for iteration in range(latest or 0, max(-1, (latest or 0) - LOOK_BACK), -1):
-        own = manifests(found.store, found.name, iteration)
+        own = committed(found.store, found.name, iteration)
         row = make_row(iteration, own, following)
         if row.success is not None:
             return row

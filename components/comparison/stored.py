@@ -14,7 +14,7 @@ from components import records
 from components.comparison.outcomes import HeldOut, outcomes_of, task_source
 from components.config import ExperimentConfig
 from components.errors import ConfigError
-from components.manifests import StepManifest, load_manifest, read_output
+from components.manifests import committed, read_output
 from components.records import Episode
 from components.state import latest_iteration
 from components.storage import Store
@@ -47,14 +47,6 @@ def latest_played(store: Store, config: ExperimentConfig, run: str, benchmark: s
     return last
 
 
-def committed(store: Store, run: str, iteration: int, step: str) -> list[tuple[str, StepManifest]]:
-    """(key, manifest) of every committed repetition of a step, the newest first."""
-    prefix = f"runs/{run}/steps/{iteration:06d}/{step}/"
-    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
-    found = [(key, load_manifest(store, key)) for key in keys]
-    return sorted(found, key=lambda item: -item[1].finished_unix_s)
-
-
 def read_record(store: Store, key: str, output: str, row: type[records.Row]) -> Any:
     """The table of a committed output, verified."""
     with tempfile.TemporaryDirectory(prefix="rolewise-") as folder:
@@ -68,7 +60,7 @@ def _reported(
 ) -> Iterator[HeldOut]:
     """Of steps that write a report beside the episodes."""
     for step in ("evaluate", HELD_OUT):
-        for key, _ in committed(store, run, iteration, step):
+        for key, _ in reversed(committed(store, run, iteration, step)):
             report = json.loads(read_output(store, key, "report"))
             part: Mapping[str, Any] | None = report["benchmarks"].get(benchmark)
             if part is not None:
@@ -81,7 +73,7 @@ def _reported(
 def _loaded(store: Store, config: ExperimentConfig, run: str, iteration: int) -> Iterator[HeldOut]:
     """Of the iteration after, which evaluates the team that it loads."""
     for step in ("rollout", "evaluate_team"):
-        for key, _ in committed(store, run, iteration + 1, step)[:1]:
+        for key, _ in committed(store, run, iteration + 1, step)[-1:]:
             episodes = _episodes(store, key, "validation")
             if episodes:
                 tasks = task_source(config, "validation")

@@ -7,7 +7,7 @@ from typing import Any
 
 from components.config import ExperimentConfig, parse_config
 from components.errors import StorageError
-from components.manifests import load_manifest, read_manifest, read_output
+from components.manifests import committed, read_manifest, read_output
 from components.promotion.licences import licence_of
 from components.state import TrainingState, read_state
 from components.storage import Store
@@ -58,12 +58,8 @@ def collect_stored(store: Store, manifest: TeamManifest) -> Facts:
 
 def stored_report(store: Store, run: str, iteration: int) -> dict[str, Any] | None:
     """The report of the iteration's last closing evaluation; None if there was none."""
-    prefix = f"runs/{run}/steps/{iteration:06d}/evaluate/"
-    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
-    if not keys:
-        return None
-    last = max(keys, key=lambda key: load_manifest(store, key).finished_unix_s)
-    return dict(json.loads(read_output(store, last, "report")))
+    found = committed(store, run, iteration, "evaluate")
+    return dict(json.loads(read_output(store, found[-1][0], "report"))) if found else None
 
 
 def curve_of(store: Store, run: str, last: int) -> dict[int, float]:

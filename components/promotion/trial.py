@@ -5,7 +5,7 @@ from typing import Any
 
 from components.config import ExperimentConfig
 from components.errors import StorageError
-from components.manifests import load_manifest, read_output
+from components.manifests import committed, read_output
 from components.policies import Team
 from components.promotion.gate import Evidence, decide, read_evidence, tags_of
 from components.state import read_state
@@ -32,9 +32,7 @@ def would_promote(
 def _evidence(store: Store, run: str, iteration: int, reference: dict[str, str]) -> Evidence:
     """Of the newest evaluation against this reference, else of the newest at all: the gate says
     that it is about another."""
-    prefix = f"runs/{run}/steps/{iteration:06d}/evaluate/"
-    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
-    keys.sort(key=lambda key: -load_manifest(store, key).finished_unix_s)
+    keys = [key for key, _ in reversed(committed(store, run, iteration, "evaluate"))]
     found = [read_evidence(json.loads(read_output(store, key, "report"))) for key in keys]
     if not found:
         raise StorageError(f"run {run!r}: no evaluation of iteration {iteration} in {store.uri}")

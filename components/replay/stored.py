@@ -7,7 +7,7 @@ from typing import Any
 
 from components import records
 from components.errors import ConfigError
-from components.manifests import load_manifest, read_output
+from components.manifests import committed, read_output
 from components.records import Sample, Scored
 from components.state import latest_iteration
 from components.storage import Store
@@ -45,11 +45,9 @@ def find_iteration(store: Store, run: str, episode: str) -> int:
 
 def _last(store: Store, run: str, iteration: int, step: str, output: str) -> str | None:
     """The newest manifest of the step that has the output."""
-    prefix = f"runs/{run}/steps/{iteration:06d}/{step}/"
-    keys = [key for key in store.list(prefix) if key.endswith("/manifest.json")]
-    found = [(load_manifest(store, key), key) for key in keys]
-    ours = [(item.finished_unix_s, key) for item, key in found if output in item.outputs]
-    return max(ours)[1] if ours else None
+    found = committed(store, run, iteration, step)
+    keys = [key for key, manifest in found if output in manifest.outputs]
+    return keys[-1] if keys else None
 
 
 def _read(store: Store, key: str, output: str, row: type[records.Row]) -> list[Any]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from components.config import ExperimentConfig
+from components.manifests import StepManifest, committed, merged_metrics, read_output
 from components.reporting.signal import Signal, signals
 from components.reporting.solving import turns_to_solve
 from components.state import latest_iteration
-from components.step import StepManifest, load_manifest, merged_metrics, read_output
 from components.storage import Store
 
 FINAL = ("evaluate", "promote")
@@ -95,7 +95,7 @@ def collect(store: Store, config: ExperimentConfig, run: str) -> RunSummary:
     if latest is None:
         return RunSummary(run, config, [])
     with ThreadPoolExecutor(store_threads(config)) as pool:
-        steps = list(pool.map(lambda i: manifests(store, run, i), range(latest + 2)))
+        steps = list(pool.map(lambda i: committed(store, run, i), range(latest + 2)))
         rows = list(pool.map(lambda i: _row(store, i, steps), range(latest + 1)))
     closing = [found for found in steps[: latest + 1] if _of(found, "evaluate")]
     final = results(merged(_of(closing[-1], "evaluate"))) if closing else {}
@@ -113,13 +113,6 @@ def _row(store: Store, iteration: int, steps: Sequence[Found]) -> IterationRow:
     row = make_row(iteration, own, following)
     playing = [*(item for item in following if item[1].step not in FINAL), *_of(own, "evaluate")]
     return replace(row, turns_to_solve=turns_to_solve(store, playing), signals=signals(store, own))
-
-
-def manifests(store: Store, run: str, iteration: int) -> Found:
-    """All committed steps of one iteration; a staged rollout has several of one name."""
-    keys = store.list(f"runs/{run}/steps/{iteration:06d}/")
-    found = [(key, load_manifest(store, key)) for key in keys if key.endswith("/manifest.json")]
-    return sorted(found, key=lambda item: item[1].finished_unix_s)
 
 
 def make_row(iteration: int, own: Found, following: Found) -> IterationRow:

@@ -11,10 +11,10 @@ from components import records
 from components.answers import kept_answers
 from components.config import ExperimentConfig
 from components.errors import ConfigError
-from components.manifests import output_key
+from components.manifests import committed, output_key
 from components.policies import PolicyRef
 from components.records import Episode, Sample
-from components.reporting.summary import Found, manifests
+from components.reporting.summary import Found
 from components.reporting.viewer.page import Source, Spell
 from components.reporting.viewer.tokens import spellings
 from components.state import latest_iteration, read_state
@@ -30,7 +30,7 @@ def played(store: Store, run: str, iteration: int) -> list[Source]:
 
     ConfigError if the run has neither of this iteration.
     """
-    found = manifests(store, run, iteration)
+    found = committed(store, run, iteration)
     sources = []
     key = _last(found, "group")
     if key:
