@@ -135,11 +135,19 @@ def hardware_of(profile: "Profile", price_per_gpu_hour: float | None) -> "Hardwa
 def _episodes_beside(found: FoundRun, summary: "RunSummary", report: Path) -> Path | None:
     """The latest iteration's episodes against the first's; None if there are none to show."""
     rows = [row for row in summary.rows if row.iteration > 0]
-    candidates = sum(rows[at].metrics.get("grouping/num_samples", 0.0) for at in {0, -1} if rows)
-    if not rows or candidates > MAX_CANDIDATES:
+    if not rows:
         return None
     target = RUNS / found.name / "episodes.html"
     first, last = rows[0].iteration, rows[-1].iteration
+    shown = [row for row in rows if row.iteration in (first, last)]
+    candidates = sum(row.metrics.get("grouping/num_samples", 0.0) for row in shown)
+    if candidates > MAX_CANDIDATES:
+        print(
+            f"{found.name}: its episodes are left out, they have {candidates:,.0f} candidates; "
+            f"`python -m pipelines episodes {found.name} --store {found.store.uri}` writes them",
+            flush=True,
+        )  # fmt: skip
+        return None
     back = os.path.relpath(report, target.parent)
     try:
         return write_episodes(found, last, first if first < last else None, target, back).path

@@ -14,10 +14,12 @@ from components.config import parse_config
 from components.errors import ConfigError
 from components.policies import PolicyRef
 from components.records import Episode, Sample
+from components.reporting.summary import collect
 from components.state import TrainingState, register_run, write_state
 from components.step import run_step
 from components.storage import open_store
 from envs.base import Status
+from pipelines import looking
 from pipelines.finding import FoundRun
 from pipelines.looking import hardware_of, write_episodes, write_report
 from pipelines.profile import load_profile
@@ -142,6 +144,28 @@ def test_unreadable_episodes_leave_a_report(
     written = write_report([found])
     assert "its episodes are left out" in capsys.readouterr().out
     assert "Curves" in written.path.read_text()
+
+
+def test_too_many_episodes_to_come_unasked_are_named(
+    begin: Callable[..., FoundRun],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(looking, "MAX_CANDIDATES", 1)
+    written = write_report([begin()])
+    assert not Path("build/runs/r/episodes.html").exists()
+    assert "its episodes" not in written.path.read_text()
+    assert "candidates; `python -m pipelines episodes r --store file:///" in capsys.readouterr().out
+
+
+def test_the_candidates_of_a_single_iteration_are_counted_once(
+    begin: Callable[..., FoundRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = begin()
+    found.store.delete("runs/r/state/000002.json")
+    (row,) = (row for row in collect(found.store, found.config, "r").rows if row.iteration)
+    monkeypatch.setattr(looking, "MAX_CANDIDATES", row.metrics["grouping/num_samples"])
+    assert "its episodes" in write_report([found]).path.read_text()
 
 
 def test_episodes_of_training_and_of_held_out_play(begin: Callable[..., FoundRun]) -> None:
