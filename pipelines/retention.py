@@ -1,10 +1,10 @@
 """The verb `gc`: finds the runs, their rules and their registries, and carries the plan out."""
 
-import os
 from argparse import Namespace
 from collections.abc import Callable
 
 from components.errors import ConfigError
+from components.promotion.audit import who
 from components.retention.collect import plan, run_settings
 from components.retention.page import plan_lines
 from components.retention.plan import Fate
@@ -29,7 +29,7 @@ def collect_garbage(options: Namespace, say: Say) -> None:
     if options.dry_run:
         say("nothing was changed: --dry-run")
         return
-    done = carry_out(store, found, _who(), say)
+    done = carry_out(store, found, who(), say)
     num_gone = len(done.removed) + done.num_leftovers
     say(f"removed {num_gone}, {size_text(done.num_bytes)}; marked {done.num_marked} more")
     waiting = done.num_marked + sum(item.fate is Fate.WAIT for item in found.items)
@@ -75,8 +75,3 @@ def _rules(storage: StorageConfig, options: Namespace, chosen: bool) -> Rules:
         options.keep_optimizers or storage.keep_optimizers,
         options.keep_policies_every or storage.keep_policies_every,
     )
-
-
-def _who() -> str:
-    names = (os.environ.get(name) for name in ("ROLEWISE_USER", "LOGNAME", "USER"))
-    return next((name for name in names if name), f"uid:{os.getuid()}")

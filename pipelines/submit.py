@@ -6,11 +6,11 @@ before it is needed, so that --help is quick.
 
 import argparse
 import os
-from typing import Any
 
 from components.config import ExperimentConfig
 from components.state import register_run
 from components.storage import open_store
+from pipelines.arguments import not_negative
 from pipelines.cluster import ClusterRunner
 from pipelines.connecting import add_access, connect
 from pipelines.display import Display
@@ -45,9 +45,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     add("--name", help="of the run; default: the experiment and 8 hex digits of its digest")
     add("--iterations", type=int, metavar="N", help="total; replaces the file's")
     add("--wait", action="store_true", help="drive all iterations and wait for each")
-    add(
-        "--retries", type=_not_negative, default=0, metavar="N", help="of a failed run, with --wait"
-    )
+    add("--retries", type=not_negative, default=0, metavar="N", help="of a failed run, with --wait")
     add(
         "--service-account", metavar="SA",
         help="of the runs' pods; default: the profile's, else the installation's",
@@ -102,9 +100,3 @@ def submit_next(config: ExperimentConfig, run: str, start: ClusterRunner) -> Non
             f"{len(steps) - 1} more to submit when it has ended: the same command again, "
             "or with --wait for all"
         )
-
-
-def _not_negative(text: str) -> Any:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
-    return int(text)

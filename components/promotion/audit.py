@@ -57,7 +57,7 @@ def append(store: Store, team: str, entry: Entry) -> Entry:
     when = datetime.now(UTC).isoformat(timespec="seconds")
     for _ in range(_ATTEMPTS):
         number += 1
-        values = asdict(entry) | {"number": number, "when": when, "who": entry.who or _who()}
+        values = asdict(entry) | {"number": number, "when": when, "who": entry.who or who()}
         data = json.dumps(values, indent=1, sort_keys=True).encode()
         if store.create(f"{_prefix(team)}{number:06d}.json", data):
             return _entry(values)
@@ -115,7 +115,7 @@ def _entry(values: Mapping[str, Any]) -> Entry:
     return Entry(**{**values, "action": Action(values["action"])})
 
 
-def _who() -> str:
+def who() -> str:
     """ROLEWISE_USER, else the login name, else the user's number (pods have no name)."""
     names = (os.environ.get(name) for name in ("ROLEWISE_USER", "LOGNAME", "USER"))
     return next((name for name in names if name), f"uid:{os.getuid()}")
