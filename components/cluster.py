@@ -13,6 +13,8 @@ from components.errors import RolewiseError
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where a pod finds the token and the namespace of its service account."""
+TIMEOUT_S = 30
+"""Of one call. An int: the client takes a float without a word, and then waits for ever."""
 
 
 class ClusterError(RolewiseError):

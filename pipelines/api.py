@@ -17,8 +17,8 @@ import yaml
 from pipelines.access import Access
 from pipelines.refusals import ApiError, ApiUnavailable, refusal, silence
 
-TIMEOUT_S = 30.0
-"""Of one call."""
+TIMEOUT_S = 30
+"""Of one call. An int: the client takes a float without a word, and then waits for ever."""
 PAGE = 100
 STOPPED = {"CANCELING", "CANCELED"}
 ENDED = ("SUCCEEDED", "SKIPPED", "FAILED", "CANCELED")

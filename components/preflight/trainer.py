@@ -11,7 +11,8 @@ from components.cluster import Cluster, ClusterError, connect, refusal
 from components.preflight.findings import Finding, ok, warn
 
 GROUP, VERSION = "trainer.kubeflow.org", "v1alpha1"
-TIMEOUT_S = 15.0
+TIMEOUT_S = 15
+"""An int, as in components/cluster.py."""
 _INSTALL = "install Kubeflow Trainer 2.3 or newer, or set update.num_nodes to 1"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import urllib3
 
-from components.cluster import Cluster, ClusterError, refusal
+from components.cluster import TIMEOUT_S, Cluster, ClusterError, refusal
 from components.rollout.warm.layout import Server
 from components.rollout.warm.process import Plan
 from components.server_settings import ServerConfig
@@ -119,7 +119,7 @@ class KubernetesPlace:
         from kubernetes.client.exceptions import ApiException
 
         try:
-            return call(*given, **named)
+            return call(*given, **named, _request_timeout=TIMEOUT_S)
         except ApiException as error:
             if error.status == allow:
                 return None

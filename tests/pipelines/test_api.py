@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+import pipelines.api
 from pipelines.access import IN_CLUSTER, Access, find_access
 from pipelines.api import Api
 from pipelines.refusals import ApiError, ApiUnavailable
 from tests.doubles.kfp_api import KfpApi, Posted, serving
 from tests.doubles.pages import page_server
+from tests.doubles.silence import hurry, silent, soon
 from tests.pipelines.toy import compiled
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -54,6 +56,12 @@ def test_a_run_is_made_found_and_told(server: KfpApi, api: Api, package: Path) -
     assert api.active("toy") == []
     assert api.link(run.id) == f"{server.url}/#/runs/details/{run.id}"
     assert len({api.experiment("teams"), api.experiment("teams"), api.experiment("others")}) == 2
+
+
+def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch, pipelines.api)
+    with silent() as url, soon(), pytest.raises(ApiUnavailable):
+        Api(Access(url)).get("run")
 
 
 def test_active_runs_are_found_beyond_the_first_page(

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from components.cluster import Cluster, ClusterError, refusal
+from components.cluster import TIMEOUT_S, Cluster, ClusterError, refusal
 from components.update.launch import error_line
 from components.update.nodes.trainjob import GROUP, PLURAL, VERSION
 
-TIMEOUT_S = 30.0
-"""Of one call."""
 LOG_LINES = 200
 _OF_JOB = "jobset.sigs.k8s.io/jobset-name"
 _PASSING = (0, 408, 429, 500, 502, 503, 504)

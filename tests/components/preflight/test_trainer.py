@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from components.preflight import trainer
 from components.preflight.trainer import check_trainer
 from tests.doubles.kubernetes_api import Call, Kind, KubernetesApi, serving
 from tests.doubles.kubernetes_rules import Refused
+from tests.doubles.silence import hurry, silent_cluster, soon
 from tests.doubles.trainer_controller import GROUP, ROOT, VERSION
 
 NAME = "rolewise-deepspeed"
@@ -41,6 +43,13 @@ def test_a_cluster_without_trainer_is_a_warning(api: KubernetesApi) -> None:
 
     api.refuse = forbidden
     assert "cannot be listed: 403: no list for you" in line()
+
+
+def test_a_silent_cluster_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch, trainer)
+    with silent_cluster() as connection, soon():
+        monkeypatch.setattr(trainer, "connect", lambda: connection)
+        assert line().startswith("warn ")
 
 
 def test_the_runtime_must_be_there(api: KubernetesApi) -> None:

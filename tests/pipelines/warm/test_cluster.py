@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from components.cluster import Cluster
+from components.cluster import Cluster, ClusterError
 from components.policies import FolderRef
 from components.rollout.warm.layout import Server
 from components.rollout.warm.process import Plan
 from pipelines.runner import StepFailed
+from pipelines.warm import cluster as warm_cluster
 from pipelines.warm import manifest
 from pipelines.warm.cluster import KubernetesPlace
 from pipelines.warm.servers import Servers, keep
 from tests.doubles.kubernetes_api import Call, Kind
 from tests.doubles.kubernetes_rules import Refused
+from tests.doubles.silence import hurry, silent_cluster, soon
 from tests.pipelines.warm.kept import await_end, cluster, make_profile, make_run, mine
 from tests.pipelines.warm.test_local import is_let_in, names
 
@@ -114,6 +116,18 @@ def test_the_next_driver_adopts_a_server_of_the_same_plan_and_replaces_another(
         assert found["metadata"]["uid"] != uid and is_let_in(kept, names(kept)[0])
         third.close()
         await_end(lambda: not there.processes.running())
+
+
+def test_an_api_that_is_silent_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurry(monkeypatch, warm_cluster)
+    settings = make_run(tmp_path).config.rollout.server
+    assert settings
+    with silent_cluster() as connection, soon():
+        place = KubernetesPlace(connection, "r", settings, make_profile())
+        with pytest.raises(ClusterError, match="the Kubernetes API does not answer"):
+            place.stop(SERVER.name)
 
 
 def test_faults_of_the_api_and_of_the_pod_are_one_sentence(tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ import yaml
 
 from components.cluster import ClusterError
 from components.errors import RolewiseError
+from components.update.nodes import jobs
 from components.update.nodes.pod import NodePod
 from tests.components.update.nodes.stage import OWNER, TRAINED, Stage, stage
 from tests.doubles.kubernetes_api import Call, Event, Kind
 from tests.doubles.kubernetes_rules import Refused
+from tests.doubles.silence import hurry, silent_cluster, soon
 from tests.doubles.trainer_controller import PODS, ROOT, condition, pod_name
 
 
@@ -255,6 +257,12 @@ def test_an_api_that_is_away_is_waited_for_a_while(cluster: Stage) -> None:
     cluster.api.refuse = lambda call: Refused(503, "ServiceUnavailable", "gone")
     with pytest.raises(ClusterError, match="503: gone"):
         cluster.train()
+
+
+def test_an_api_that_is_silent_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch, jobs)
+    with silent_cluster() as connection, soon(), pytest.raises(jobs.ClusterAway):
+        jobs.TrainJobs(connection).get("rw-r-1-update")
 
 
 def test_an_interrupt_takes_the_job_along(cluster: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
