@@ -14,7 +14,7 @@ from pathlib import Path
 
 from components.errors import StorageError
 from components.policies import FolderRef
-from components.storage import Store
+from components.storage import Store, removal
 from components.storage.folders import MANIFEST, Entry, encode, manifest
 
 PAUSE_S = 2.0
@@ -61,9 +61,10 @@ def upload_shards(meeting: Meeting, folder: Path, prefix: str) -> FolderRef:
     digest = hashlib.sha256(data).hexdigest()
     base = f"{prefix}/{digest}"
     store = meeting.store
+    removal.claim(store, base, "uploaded again")
     if not store.exists(f"{base}/{MANIFEST}"):
         for entry in mine:
-            store.upload_file(folder / entry.path, f"{base}/{entry.path}")
+            store.upload_file(folder / entry.path, f"{base}/{entry.path}", known=True)
     meeting.gather("uploaded", digest.encode())
     if meeting.node == 0:
         store.write(f"{base}/{MANIFEST}", data)
