@@ -12,11 +12,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from components.config import parse_config
-from components.errors import ConfigError
+from components.errors import ConfigError, StorageError
 from components.meter import Meter
 from components.process import stoppable
 from components.progress import parse_progress
@@ -88,7 +89,8 @@ def relay(
         found = parse_progress(text)
         if found and (clock() - last >= REPORT_S or found.done == found.total):
             last = clock()
-            desk.report(attempt, text)
+            with suppress(StorageError):  # it is only for show: the training goes on
+                desk.report(attempt, text)
 
     return line
 

@@ -6,10 +6,11 @@ Shows how far it is and says why it failed. Creates and deletes nothing.
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.errors import RolewiseError
+from components.errors import RolewiseError, StorageError
 from components.progress import parse_progress, progress
 from components.update.nodes.jobs import ClusterAway, Outcome, TrainJobs, outcome
 from components.update.nodes.order import Desk
@@ -66,7 +67,9 @@ class Follower:
 
     def _show(self, found: Outcome) -> None:
         """New progress of rank 0, else how many nodes run."""
-        line = self.desk.progress(self.attempt) or ""
+        line = ""
+        with suppress(StorageError):  # the next look may find it
+            line = self.desk.progress(self.attempt) or ""
         if line and line != self._shown:
             self._shown = line
             if told := parse_progress(line):

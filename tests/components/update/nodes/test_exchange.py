@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from components.errors import StorageError
-from components.policies import PolicyRef
+from components.policies import FolderRef, PolicyRef
 from components.settings import StorageConfig
 from components.state import TrainingState
-from components.storage import Store, open_store
+from components.storage import Store, open_store, removal
 from components.update.exchange import Updated
 from components.update.nodes.agent import relay
 from components.update.nodes.order import Desk, Order
@@ -36,7 +36,7 @@ def folders(tmp_path: Path, *parts: dict[str, str]) -> Sequence[Path]:
     return made
 
 
-def upload_all(store: Store, paths: Sequence[Path], patience_s: float = 20.0) -> list[object]:
+def upload_all(store: Store, paths: Sequence[Path], patience_s: float = 20.0) -> list[FolderRef]:
     """As the nodes do, side by side."""
     meetings = [
         Meeting(store, "desk/", node, len(paths), 0.01, patience_s) for node in range(len(paths))
@@ -54,8 +54,18 @@ def test_nodes_upload_one_folder_as_one_node_would(store: Store, tmp_path: Path)
         tmp_path / "whole", {key: value for part in parts for key, value in part.items()}
     )
     assert refs == [store.upload_folder(whole, "optimizers")] * 3
-    local = store.download_folder(refs[0], tmp_path / "cache")  # type: ignore[arg-type]
+    local = store.download_folder(refs[0], tmp_path / "cache")
     assert (local / "optimizer" / "a.pt").read_text() == "11"
+
+
+def test_what_gc_had_marked_is_kept(store: Store, tmp_path: Path) -> None:
+    paths = folders(tmp_path, {"a.pt": "1"}, {"b.pt": "2"})
+    ref = upload_all(store, paths)[0]
+    folder = f"optimizers/{ref.sha256}"
+    assert removal.append(store, folder, removal.Action.MARKED, "nothing refers to it", None)
+    upload_all(store, paths)
+    entry = removal.last(store, folder)
+    assert entry and entry.action is removal.Action.KEPT
 
 
 def test_two_contents_of_one_path_are_refused(store: Store, tmp_path: Path) -> None:
@@ -109,3 +119,14 @@ def test_progress_is_left_every_few_seconds_and_at_the_end(store: Store) -> None
     assert "done=1" in str(desk.progress("a1"))
     line("progress step=update-a done=9 total=9 unit=steps")
     assert "done=9" in str(desk.progress("a1"))
+
+
+def test_progress_that_storage_does_not_take_stops_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = open_store(StorageConfig(uri=f"file://{tmp_path}/store"))
+    (tmp_path / "store").write_text("a file where the store was")
+    line = relay(Desk(store, "desk/"), "a1")
+    line("progress step=update-a done=1 total=9 unit=steps")
+    line("the next line")
+    assert capsys.readouterr().out.endswith("the next line\n")

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from components.cluster import ClusterError
-from components.errors import RolewiseError
+from components.errors import RolewiseError, StorageError
 from components.update.nodes import jobs
+from components.update.nodes.order import Desk
 from components.update.nodes.pod import NodePod
 from tests.components.update.nodes.stage import OWNER, TRAINED, Stage, stage
 from tests.doubles.kubernetes_api import Call, Event, Kind
@@ -53,6 +54,23 @@ def test_the_result_comes_back_and_progress_is_shown(
     assert cluster.store.list(cluster.desk.prefix) == [cluster.desk.prefix + "result.json"]
     cluster.api.delete(PODS, "step")
     assert cluster.left == []
+
+
+def test_progress_that_cannot_be_read_ends_no_training(
+    cluster: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Call("get", "trainjobs", "default", cluster.name)
+
+    def away(self: Desk, attempt: str) -> None:
+        raise StorageError("cannot be reached")
+
+    def nodes(event: Event, attempt: str) -> None:
+        eventually(lambda: cluster.api.calls.count(look) > 2)
+        cluster.succeed(event, attempt)
+
+    monkeypatch.setattr(Desk, "progress", away)
+    cluster.nodes_do(nodes)
+    assert cluster.train() == TRAINED
 
 
 def test_a_failed_job_says_what_its_first_node_said(cluster: Stage) -> None:
