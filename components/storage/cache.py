@@ -61,9 +61,10 @@ def shrink(cache: Path, limit_bytes: int) -> list[str]:
             break
         with _unused(cache, path.name) as free:
             if free:
-                folders.discard(path)
+                if path.exists():  # else another process was quicker
+                    folders.discard(path)
+                    removed.append(path.name)
                 total -= sizes[path]
-                removed.append(path.name)
     return removed
 
 
@@ -115,4 +116,10 @@ def _lock_path(cache: Path, digest: str) -> Path:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes; of a folder that another process is removing, 0 or what is left."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(parent, name).stat().st_size
+    return total

@@ -1,9 +1,12 @@
 """The cache stays within its limit, and never takes a folder from under a process."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -88,6 +91,28 @@ def test_what_another_process_uses_stays_until_it_ends(tmp_path: Path) -> None:
         other.communicate()
     fetch(store, e, where)
     assert names(where) == {c.sha256, d.sha256, e.sha256}
+
+
+def test_what_another_process_has_just_removed_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, where = MemoryStore(), tmp_path / "cache"
+    refs = [stored(store, tmp_path, name) for name in "abc"]
+    for ref in refs:
+        fetch(store, ref, where)
+        let_go(ref.sha256)
+    unused = cache._unused
+
+    @contextmanager
+    def late(root: Path, digest: str) -> Iterator[bool]:
+        if digest == refs[0].sha256:
+            shutil.rmtree(root / digest)  # the other one had the lock until now
+        with unused(root, digest) as free:
+            yield free
+
+    monkeypatch.setattr(cache, "_unused", late)
+    assert cache.shrink(where, 40 * KIB) == [refs[1].sha256]
+    assert names(where) == {refs[2].sha256}
 
 
 def test_without_a_limit_all_stays(tmp_path: Path) -> None:
