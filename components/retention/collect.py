@@ -15,7 +15,9 @@ from components.storage.parallel import in_parallel
 from components.storage.unfinished import Unfinished
 
 _CONCURRENCY = 8
-_PREFIXES = (*COLLECTED, "runs", "models", "teams", "gc", "preflight")
+_PREFIXES = (
+    *COLLECTED, "runs", "models", "teams", "gc", "preflight", "probes", "exports", "served",
+)  # fmt: skip
 """Everything that is ever written to a store."""
 
 

@@ -15,8 +15,9 @@ from components.storage import Store
 from components.tracking.aliased import aliased, has_registry
 from components.tracking.connection import tracking_uri
 
-_OWN = ("runs", "gc", *COLLECTED)
-"""Prefixes whose objects are understood; any other small JSON object keeps what it names."""
+_OWN = ("runs", "gc", "probes", *COLLECTED)
+"""Prefixes whose objects are understood, or name no folders; any other small JSON object keeps what
+it names."""
 
 
 def team_names(keys: Iterable[str]) -> list[str]:

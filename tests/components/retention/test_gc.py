@@ -152,16 +152,18 @@ def test_cut_off_folders_and_files_go(local: Made) -> None:
     digest = "ab" * 32
     local.store.write(f"policies/{digest}/weights", b"half")
     root = Path(local.store.uri.removeprefix("file://"))
-    left, foreign = (root / top / ".partial-0123456789ab" for top in ("policies", "others"))
-    foreign.parent.mkdir()
-    for path in (left, foreign):
+    ours = ("policies", "probes", "exports", "served")
+    *left, foreign = (root / top / ".partial-0123456789ab" for top in (*ours, "others"))
+    for path in (*left, foreign):
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"half")
     lines = plan_lines(planned(local), dry_run=True)
     assert any(line.startswith("removed policies/abababababab, 4 B: nothing") for line in lines)
     assert "removed unfinished policies/.partial-0123456789ab, 4 B" in lines
-    assert left.exists()
+    assert all(path.exists() for path in left)
     done = collected(local)
-    assert done.num_leftovers == 1 and not left.exists() and foreign.exists()
+    assert done.num_leftovers == len(ours) and foreign.exists()
+    assert not any(path.exists() for path in left)
     assert not local.store.list(f"policies/{digest}")
 
 
