@@ -10,8 +10,7 @@ from typing import Any
 
 from components.tracking.kubeflow import ModelRegistry, number, string
 from components.tracking.manifest import TeamManifest
-
-CHAMPION = "champion"
+from components.tracking.registry import CHAMPION
 
 
 def export(url: str, manifest: TeamManifest, card: str | None = None, champion: bool = True) -> int:
@@ -23,9 +22,9 @@ def export(url: str, manifest: TeamManifest, card: str | None = None, champion: 
     registry = ModelRegistry(url)
     made = []
     for role in manifest.roles:
-        model = registry.model(f"{manifest.team}.{role}", _model(manifest, role))
+        model = registry.model(manifest.model(role), _model(manifest, role))
         version = registry.version(model, manifest.label, _role_version(manifest, role))
-        weights = f"{manifest.team}.{role} {manifest.label}"  # unique in the whole registry
+        weights = f"{manifest.model(role)} {manifest.label}"  # unique in the whole registry
         registry.artifact(version, weights, _weights(manifest, role))
         made.append((model, version))
     model = registry.model(manifest.team, _model(manifest, None))
@@ -79,7 +78,7 @@ def _team_version(manifest: TeamManifest) -> dict[str, Any]:
 
 def _role_version(manifest: TeamManifest, role: str) -> dict[str, Any]:
     ref = manifest.playing.of(role)
-    properties = _properties(manifest, f"{manifest.team}.{role}") | {
+    properties = _properties(manifest, manifest.model(role)) | {
         "rolewise.role": string(role),
         "rolewise.policy": string(ref.tag),
         "rolewise.sha256": string(ref.sha256),

@@ -73,6 +73,10 @@ class TeamManifest:
         """Short and readable: `<run>@<iteration>`."""
         return f"{self.run}@{self.iteration}"
 
+    def model(self, role: str) -> str:
+        """The registered model of a role."""
+        return f"{self.team}.{role}"
+
     @property
     def store(self) -> StorageConfig:
         """The storage that the team lies in; credentials come by the usual chain."""

@@ -24,11 +24,6 @@ CARD = "README.md"
 """The model card among a promotion's artifacts; the tag `rolewise.card` says where it is."""
 
 
-def model_name(team: str, role: str) -> str:
-    """The registered model of a role."""
-    return f"{team}.{role}"
-
-
 def register(
     settings: TrackingConfig,
     manifest: TeamManifest,
@@ -45,7 +40,7 @@ def register(
     with translated(uri, f"registering team {manifest.team!r} ({manifest.label})"):
         fallback = _log_files(client, manifest, training_run, card)
         versions = {
-            model_name(manifest.team, role): _register_role(
+            manifest.model(role): _register_role(
                 client, manifest, role, training_run, fallback if is_server(uri) else None
             )
             for role in manifest.roles
@@ -167,7 +162,7 @@ def _register_role(
     }  # fmt: skip
     if ref.base:
         tags["rolewise.base_uri"] = ref.base.uri
-    return _version(client, model_name(manifest.team, role), source, training_run, tags, note)
+    return _version(client, manifest.model(role), source, training_run, tags, note)
 
 
 def _register_team(
@@ -180,7 +175,7 @@ def _register_team(
     )
     roles = "\n".join(
         f"- {role}: `{name}` version {manifest.versions[name]}, `{manifest.playing.of(role).tag}`"
-        for role, name in ((role, model_name(manifest.team, role)) for role in manifest.roles)
+        for role, name in ((role, manifest.model(role)) for role in manifest.roles)
     )
     note = f"Team of run `{manifest.run}`, iteration {manifest.iteration}. {numbers}\n\n{roles}"
     tags = _tags(manifest) | {MANIFEST: manifest.to_json()}

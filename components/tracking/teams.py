@@ -106,7 +106,7 @@ def remember_mirror(settings: TrackingConfig, team: str, url: str) -> None:
 
 
 def _role_version(client: Any, manifest: TeamManifest, role: str) -> RoleVersion:
-    name = f"{manifest.team}.{role}"
+    name = manifest.model(role)
     version = client.get_model_version(name, manifest.versions[name])
     return RoleVersion(role, name, str(version.version), version.source, tuple(version.aliases))
 

@@ -10,8 +10,6 @@ from typing import Any
 from components.errors import TrackingError
 from components.tracking.manifest import TeamManifest
 
-ROLE = "rolewise.role"
-
 
 def check_whole(client: Any, manifest: TeamManifest, version: str) -> None:
     """TrackingError naming each role that is of another run, iteration or weights than the team.
@@ -21,7 +19,7 @@ def check_whole(client: Any, manifest: TeamManifest, version: str) -> None:
     faults = [
         fault
         for role in manifest.roles
-        if (fault := _fault(client, manifest, role, f"{manifest.team}.{role}"))
+        if (fault := _fault(client, manifest, role, manifest.model(role)))
     ]
     if faults:
         raise TrackingError(
