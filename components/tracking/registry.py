@@ -5,7 +5,9 @@ Weights stay in object storage: a version's source is the policy's URI. A tracki
 `rolewise.uri` says where the weights are. The team model's version carries the manifest as a tag.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -188,17 +190,25 @@ def _register_team(
 def _version(
     client: Any, name: str, source: str, run_id: str | None, tags: Mapping[str, str], note: str
 ) -> str:
-    """The number of the version with these tags; made if there is none."""
+    """The number of the version of the same; made if there is none."""
     _ensure_model(client, name, tags)
-    keys = ("rolewise.run", "rolewise.iteration", "rolewise.sha256", MANIFEST)
-    identity = {key: tags.get(key) for key in keys}
+    identity = _identity(tags)
     for found in client.search_model_versions(f"name = '{name}'"):
-        if all(found.tags.get(key) == value for key, value in identity.items()):
+        if _identity(found.tags) == identity:
             return str(found.version)
     made = client.create_model_version(
         name, source, run_id=run_id, tags=dict(tags), description=note, await_creation_for=0
     )
     return str(made.version)
+
+
+def _identity(tags: Mapping[str, str]) -> list[Any]:
+    """What a version is of; the code that registers it may have been repaired in between."""
+    keys = ("rolewise.run", "rolewise.iteration", "rolewise.sha256")
+    pinned: Any = tags.get(MANIFEST, "")
+    with suppress(ValueError, TypeError):  # of a role, or edited by hand
+        pinned = json.loads(pinned) | {"git_commit": None}
+    return [*(tags.get(key) for key in keys), pinned]
 
 
 def _ensure_model(client: Any, name: str, tags: Mapping[str, str]) -> None:
