@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from components.reporting.budget import candidates_by_iteration
 from components.reporting.experiments import Experiment
-from components.reporting.figure import Chart, Curve, Point, bar_chart, line_chart
+from components.reporting.figure import COLOURS, Chart, Curve, Point, bar_chart, line_chart
 from components.reporting.spread import mean_over_seeds, standardised, success_over_seeds
 from components.reporting.summary import IterationRow, RunSummary, series
 
@@ -162,12 +162,13 @@ def swapped(item: Experiment, place: int) -> dict[str, object] | None:
     if not results:
         return None
     value, low, high = (100 * end for end in success_over_seeds(results, item.confidence))
+    colour = f"var(--c{place % COLOURS})"
     return {
         "type": "scatter", "mode": "markers", "x": [max(iterations(item))], "y": [value],
         "name": "policies swapped", "legendgroup": "swapped", "showlegend": place == 0,
-        "marker": {"symbol": "x", "size": 11, "color": f"var(--c{place})"},
+        "marker": {"symbol": "x", "size": 11, "color": colour},
         "error_y": {"type": "data", "symmetric": False, "array": [high - value],
-                    "arrayminus": [value - low], "color": f"var(--c{place})"},
+                    "arrayminus": [value - low], "color": colour},
     }  # fmt: skip
 
 

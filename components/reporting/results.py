@@ -127,7 +127,7 @@ def _cost_row(item: Experiment, hardware: Hardware) -> list[str]:
         f"{_mean(each, 'gpu_h'):.3g}" if uses_gpus else MISSING, _digits(cost),
         MISSING if gain is None else f"{gain:+.1f}",
         _per_point(_mean(each, "candidates"), gain, ",.0f"),
-        _per_point(hours, gain, ".3g") + (" GPU" if uses_gpus else " CPU"),
+        _per_point(hours, gain, ".3g", " GPU" if uses_gpus else " CPU"),
         _per_point(cost, gain, ".3g"),
     ]  # fmt: skip
 
@@ -136,9 +136,9 @@ def _mean(each: Sequence[Spent], name: str) -> float:
     return fmean(getattr(one, name) for one in each)
 
 
-def _per_point(value: float | None, gain: float | None, form: str) -> str:
+def _per_point(value: float | None, gain: float | None, form: str, unit: str = "") -> str:
     """Of a gain only: a team that got worse has no price per point."""
-    return MISSING if value is None or not gain or gain <= 0.0 else f"{value / gain:{form}}"
+    return MISSING if value is None or not gain or gain <= 0.0 else f"{value / gain:{form}}{unit}"
 
 
 def _digits(value: float | None) -> str:

@@ -4,8 +4,9 @@ import pytest
 
 from components.config import parse_config
 from components.reporting.budget import Hardware, candidates_by_iteration, spent
-from components.reporting.charts import role_chart, success_points
+from components.reporting.charts import role_chart, success_points, swapped
 from components.reporting.experiments import differences, experiments
+from components.reporting.figure import COLOURS
 from components.reporting.methods import rank, trained, untrained
 from components.reporting.results import cost_table, methods_table, signal_table
 from components.reporting.signal import by_role_and_turn
@@ -103,6 +104,12 @@ def test_success_over_seeds_is_the_mean_of_each_iteration() -> None:
     assert points[0].low < points[0].value < points[0].high
 
 
+def test_crosses_of_many_experiments_have_colours_of_the_page() -> None:
+    (item,) = experiments([make_run()])
+    cross, again = swapped(item, 1), swapped(item, 1 + COLOURS)
+    assert cross is not None and again is not None and cross["marker"] == again["marker"]
+
+
 def test_standardised_rewards_have_mean_zero_per_role() -> None:
     chart = role_chart(experiments([make_run()]), "t", "n", "a", "rollout", "reward/mean", True)
     assert {trace["name"] for trace in chart.data} == {"tool", "planner"}
@@ -136,7 +143,8 @@ def test_cost_per_point_of_success() -> None:
     worse = type(worse)(worse.run, worse.config, list(worse.rows)[::-1])
     head, (row,) = cost_table(experiments([worse]), Hardware())
     assert "GPU-hours" not in head
-    assert dict(zip(head, row, strict=True))["candidates per point"] == "-"
+    cells = dict(zip(head, row, strict=True))
+    assert cells["candidates per point"] == cells["hours per point"] == "-"
 
 
 def test_signal_by_role_and_turn() -> None:
