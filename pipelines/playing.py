@@ -10,7 +10,7 @@ from components.env_execution.rules import evaluation_sampling
 from components.errors import ConfigError
 from components.members import Member, open_members
 from components.models.asking import EngineTeam, ServedTeam, Team
-from envs.base import Environment, Pictures, Split, State, Status, StepResult, Task
+from envs.base import Environment, Pictures, Split, State, Status, StepResult
 from envs.playing import Table, play
 from pipelines.teams import FoundTeam
 
@@ -99,6 +99,3 @@ def _member(members: list[Member], name: str | None) -> Member:
     if not found:
         raise ConfigError(f"--env {name}: expected one of {[item.name for item in members]}")
     return found[0]
-
-
-__all__ = ["Choice", "Task", "answered", "asked", "play_episode"]

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 
 from components.reporting.budget import Hardware
 from components.reporting.charts import charts
-from components.reporting.experiments import Experiment, experiments
+from components.reporting.experiments import experiments
 from components.reporting.figure import Chart
 from components.reporting.markup import section, table
 from components.reporting.sections import (
@@ -115,6 +115,3 @@ def _figure(chart: Chart) -> str:
         f"<script type=application/json>{spec}</script></div>"
         f"<details><summary>Numbers</summary>{numbers}</details></div>"
     )
-
-
-__all__ = ["Experiment", "html_report", "report"]
