@@ -3,6 +3,7 @@
 Half of a small iteration is interpreters that start and stop, so both are measured and kept short.
 """
 
+import ctypes
 import gc
 import os
 import resource
@@ -17,6 +18,7 @@ _VARIABLE = "_KFP_RUNTIME"
 """Set to `true` by KFP in the command line of a process that it starts for one step."""
 _STARTTIME = 19
 """Position of `starttime` in /proc/self/stat behind the process's name."""
+_PR_SET_PDEATHSIG = 1
 _COUNTED = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
@@ -67,6 +69,11 @@ def make_exit_fast() -> None:
     interpreter would look through the model libraries' objects for seconds. Elsewhere nothing."""
     if is_own():
         gc.freeze()
+
+
+def die_with_parent() -> None:
+    """Linux: this process gets SIGTERM when the one that started it ends, however that ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ They are started with the commands that `export` and `serve-manifest` name, and 
 besides. They end with whoever started them, however that ends.
 """
 
-import ctypes
 import importlib.metadata
 import os
 import signal
@@ -18,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.errors import ConfigError, RolewiseError
+from components.process import die_with_parent
 from components.rollout.server_client import ServerClient
 
 _GRACE_S = 20.0
-_PR_SET_PDEATHSIG = 1
 _ENVIRONMENT = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
 _CPU_ENVIRONMENT = {"TORCH_COMPILE_DISABLE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
 
@@ -159,7 +158,7 @@ def _start(plan: Plan, folder: Path, host: str, port: int, key: str | None) -> R
     with log.open("wb") as out:
         process = subprocess.Popen(
             command(plan, host, port), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            env=_environment(os.environ, key), start_new_session=True, preexec_fn=_end_with_parent,
+            env=_environment(os.environ, key), start_new_session=True, preexec_fn=die_with_parent,
         )  # fmt: skip
     return Running(plan.roles, f"http://{host}:{port}", log, process)
 
@@ -168,11 +167,6 @@ def _environment(given: Mapping[str, str], key: str | None) -> dict[str, str]:
     environment = {**given, **_ENVIRONMENT, **(_CPU_ENVIRONMENT if on_cpu() else {})}
     environment.setdefault("OMP_NUM_THREADS", "1")
     return environment | ({"VLLM_API_KEY": key} if key else {})
-
-
-def _end_with_parent() -> None:
-    """Linux: the server is asked to end when this process is gone, however it went."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _signal(server: Running, number: int) -> None:

@@ -3,13 +3,14 @@
 The same on the step's own pod and on every node of a TrainJob.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from components.policies import FolderRef, PolicyRef
-from components.probes import probe_key
+from components.probes import Probe, write_probe
 from components.seeds import derive_seed
 from components.settings import RolloutConfig
 from components.state import TrainingState
@@ -68,7 +69,8 @@ def updated(context: StepContext, state: TrainingState, job: Job, optimizer: Fol
     """Upload the trained policy; its optimiser state was uploaded before."""
     folder = context.store.upload_folder(job.policy_out)
     if job.probe:
-        context.store.write(probe_key(folder.sha256), job.probe_out.read_bytes())
+        probe = Probe.from_json(json.loads(job.probe_out.read_text()))
+        write_probe(context.store, folder.sha256, probe)
     old = state.policies[job.policy]
     ref = PolicyRef(old.name, context.iteration, folder.uri, folder.sha256, folder.bytes, old.base)
     return Updated(ref, optimizer, job.metrics())

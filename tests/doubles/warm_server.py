@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from components.process import die_with_parent
 from components.rollout.warm.control import EXPECTED
 from components.rollout.warm.process import NAME
-from components.rollout.warm.worker import die_with_parent
 
 JSON = dict[str, Any]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from components.policies import FolderRef
+from components.process import die_with_parent
 from components.rollout.vllm_options import engine_options, vllm_environment, without_compiler
 from components.rollout.warm.control import Warm
-from components.rollout.warm.worker import die_with_parent
 from components.settings import RolloutConfig, StorageConfig
 from components.storage import open_store
 

@@ -11,7 +11,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+from components.cluster import ACCOUNT
+
 TIMEOUT_S = 10.0
 
 

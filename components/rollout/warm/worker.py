@@ -4,13 +4,10 @@ vLLM mixes `Worker` into its worker class (`--worker-extension-cls`), so these a
 rank and may be called by `collective_rpc`. Holds no state of its own.
 """
 
-import ctypes
-import signal
 from typing import Any
 
+from components.process import die_with_parent
 from components.rollout.vllm_weights import multiply_by_adapter, pack_output_layer
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Worker:
@@ -32,8 +29,3 @@ class Worker:
         """Load a folder's weights in place, and pack an output layer again that vLLM packs once."""
         self.model_runner.reload_weights(weights_path=folder)
         pack_output_layer(self.model_runner.get_model())
-
-
-def die_with_parent() -> None:
-    """Linux: this process gets SIGTERM when the one that started it ends, however that ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -14,8 +14,8 @@ from components.settings import StorageConfig
 from components.storage import s3_download, s3_upload
 from components.storage.s3 import S3Store
 from components.storage.s3_bucket import checksums
-from tests.components.storage import older_server as older
-from tests.components.storage.older_server import BUCKET, older_server
+from tests.doubles import s3 as older
+from tests.doubles.s3 import BUCKET, s3_server
 
 PART = 5 * 2**20
 
@@ -51,7 +51,7 @@ def exercise(store: S3Store, folder: Path) -> None:
 
 
 def test_a_server_before_the_new_checksums(tmp_path: Path) -> None:
-    with older_server(older.refuses_new_checksums) as endpoint:
+    with s3_server(older.refuses_new_checksums) as endpoint:
         exercise(S3Store(settings(endpoint)), tmp_path)
         store = S3Store(settings(endpoint, checksums="when_supported"))
         with pytest.raises(StorageError, match="may need storage.checksums=when_required"):
@@ -60,14 +60,14 @@ def test_a_server_before_the_new_checksums(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("quirk", [older.ignores_ranges, older.cannot_list_uploads])
 def test_servers_without_ranges_or_listings(quirk: older.Quirk, tmp_path: Path) -> None:
-    with older_server(quirk) as endpoint:
+    with s3_server(quirk) as endpoint:
         exercise(S3Store(settings(endpoint)), tmp_path)
 
 
 @pytest.mark.parametrize("quirk", [older.ignores_conditions, older.refuses_conditions])
 def test_a_server_without_conditional_puts_is_refused(quirk: older.Quirk) -> None:
     """By its first conditional put, so before any iteration."""
-    with older_server(quirk) as endpoint:
+    with s3_server(quirk) as endpoint:
         store = S3Store(settings(endpoint))
         words = (
             rf"/runs/r/config.json: {endpoint} does not honour conditional puts .* two runs could "
@@ -83,7 +83,7 @@ def test_parts_have_the_checksum_that_their_upload_announced(
 ) -> None:
     """AWS refuses parts whose checksum was not announced, and an end that leaves theirs out."""
     asked: dict[str, Any] = {}
-    with older_server() as endpoint:
+    with s3_server() as endpoint:
         store = S3Store(settings(endpoint, checksums=chosen))
         for name in ("CreateMultipartUpload", "CompleteMultipartUpload"):
             store.client.meta.events.register(
@@ -117,7 +117,7 @@ def test_the_bucket_in_the_hosts_name(monkeypatch: pytest.MonkeyPatch, tmp_path:
             host = "127.0.0.1"
         return resolve(host, *args, **options)
 
-    with older_server() as endpoint:
+    with s3_server() as endpoint:
         monkeypatch.setattr(socket, "getaddrinfo", resolved)
         virtual = f"http://s3.us-east-1.amazonaws.com:{urlsplit(endpoint).port}"
         exercise(S3Store(settings(virtual, path_style=False)), tmp_path)

@@ -2,13 +2,12 @@
 
 import json
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from envs.base import Split, Status
 from envs.code.prepare import main, unique
 from envs.registry import make_environment
+from tests.doubles.s3 import usual_s3
 from tests.envs.code.made import double
 from tests.envs.code.records import apps_call, apps_stdin, code_contests, live_code_bench
 
@@ -74,16 +73,12 @@ def test_code_contests_and_live_code_bench(tmp_path):
 
 def test_into_object_storage(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
-        boto3.client("s3").create_bucket(Bucket="sets")
+    with usual_s3(monkeypatch, "sets") as client:
         command = ["human-eval", "--limit", "3", "--output", "s3://sets/he.parquet"]
         assert main(command) == 0
         env = make_environment("code", {"problems": "s3://sets/he.parquet"}, "dense")
         assert len(env.problems.by_key) == 3
-        body = boto3.client("s3").get_object(Bucket="sets", Key="he.parquet.manifest.json")["Body"]
+        body = client.get_object(Bucket="sets", Key="he.parquet.manifest.json")["Body"]
         assert json.loads(body.read())["sha256"] == env.problems.sha256
 
 

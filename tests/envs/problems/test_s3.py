@@ -1,11 +1,10 @@
-"""Problem files in object storage (moto's S3 in this process), and the cache beside it."""
+"""Problem files in object storage (moto's S3), and the cache beside it."""
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from envs.problems import Limits, ProblemRow, load_problems, write_problems
 from envs.problems.places import cache_folder
+from tests.doubles.s3 import usual_s3
 
 URI = "s3://problems/sets/a.jsonl"
 
@@ -20,12 +19,7 @@ ROWS = [Word(word=f"word {i}") for i in range(20)]
 @pytest.fixture
 def bucket(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
-        client = boto3.client("s3")
-        client.create_bucket(Bucket="problems")
+    with usual_s3(monkeypatch, "problems") as client:
         yield client
 
 

@@ -12,6 +12,7 @@ from components.settings import InitConfig, PolicyConfig, StorageConfig
 from components.update.initialise.bases import check_base, materialise
 from components.update.initialise.packages import KNOWN_GGUF, converted, package_folder
 from components.update.initialise.scratch import vocabulary, write_scratch_model
+from tests.doubles.s3 import usual_s3
 
 LEXICON = ("walls", "goal", "a1", "b2", "c3")
 INIT = InitConfig(hidden_size=32, num_layers=1, intermediate_size=64)
@@ -143,17 +144,9 @@ def test_file_base_is_used_in_place(tmp_path: Path) -> None:
     assert make(PolicyConfig(base=f"file://{folder}"), tmp_path) == folder
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_s3_base_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import boto3
-    from moto import mock_aws
-
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     folder = scratch(tmp_path / "model")
-    with mock_aws():
-        client = boto3.client("s3", region_name="us-east-1")
-        client.create_bucket(Bucket="models")
+    with usual_s3(monkeypatch, "models") as client:
         for path in folder.iterdir():
             client.upload_file(str(path), "models", f"tiny/{path.name}")
         fetched = make(PolicyConfig(base="s3://models/tiny"), tmp_path)

@@ -1,15 +1,23 @@
-"""An S3 server that lacks what older ones lack: moto's, with some of it taken away."""
+"""An S3 server: moto's, from which what older ones lack may be taken away.
+
+A process of its own: vLLM looks at every value of every loaded module, and the proxies of moto's
+web framework raise at a look.
+"""
 
 import logging
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs
 
 import boto3
-from werkzeug.serving import WSGIRequestHandler, make_server
+import pytest
 
+_ROOT = Path(__file__).parents[2]
 BUCKET = "older"
 Quirk = Callable[[dict[str, Any]], str | None]
 """Changes a request, or answers with the code of an error."""
@@ -46,15 +54,42 @@ def cannot_list_uploads(request: dict[str, Any]) -> str | None:
     return "NotImplemented" if listing else None
 
 
-class _Silent(WSGIRequestHandler):
-    def log_request(self, *_: Any) -> None:
-        """Nothing."""
+@contextmanager
+def s3_server(*quirks: Quirk, bucket: str = BUCKET) -> Iterator[str]:
+    """The endpoint of a server with these quirks of this module and an empty bucket."""
+    command = [sys.executable, "-m", "tests.doubles.s3", *(quirk.__name__ for quirk in quirks)]
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT
+    )
+    with server:
+        assert server.stdin and server.stdout
+        endpoint = f"http://127.0.0.1:{int(server.stdout.readline())}"
+        try:
+            client = boto3.client(
+                "s3", endpoint_url=endpoint, region_name="us-east-1",
+                aws_access_key_id="any", aws_secret_access_key="any",
+            )  # fmt: skip
+            client.create_bucket(Bucket=bucket)
+            yield endpoint
+        finally:
+            server.stdin.close()
 
 
 @contextmanager
-def older_server(*quirks: Quirk) -> Iterator[str]:
-    """The endpoint of a server with these quirks and an empty bucket."""
+def usual_s3(monkeypatch: pytest.MonkeyPatch, bucket: str) -> Iterator[Any]:
+    """boto3's client of a server that the usual chain of settings leads to."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with s3_server(bucket=bucket) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+        yield boto3.client("s3")
+
+
+def _serve(quirks: list[Quirk]) -> None:
+    """Until standard input ends, which it does with whoever started this."""
     from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
 
     moto = DomainDispatcherApplication(create_backend_app)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -67,16 +102,11 @@ def older_server(*quirks: Quirk) -> Iterator[str]:
             return [f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode()]
         return list(moto(request, start))
 
-    server = make_server("127.0.0.1", 0, answer, threaded=True, request_handler=_Silent)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        endpoint = f"http://127.0.0.1:{server.server_port}"
-        boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(
-            Bucket=BUCKET
-        )
-        yield endpoint
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    server = make_server("127.0.0.1", 0, answer, threaded=True)
+    Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_port, flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    _serve([globals()[name] for name in sys.argv[1:]])
