@@ -1,6 +1,6 @@
 """Confidence intervals: for one success rate, the difference of two on the same tasks (score
 intervals: closed form, no randomness, no zero width where all outcomes are equal), and for the mean
-of a few runs (Student's t).
+of a few runs (Student's t, runs as the unit).
 """
 
 import math
@@ -148,6 +148,19 @@ def student(values: Sequence[float], confidence: float = 0.95) -> Interval:
     error = statistics.stdev(values) / math.sqrt(len(values))
     half = t_quantile(len(values) - 1, confidence) * error
     return Interval(mean, mean - half, mean + half)
+
+
+def over_runs(rates: Sequence[Interval], confidence: float = 0.95) -> Interval:
+    """Mean success of runs that differ in their seed, with the interval that every table states.
+
+    Of one run its own interval, over its tasks. Of more, Student's t over the runs, cut to [0, 1]:
+    all seeds play the same held-out tasks, so their tasks are no independent draws and a run counts
+    once, however many it played. ValueError without runs.
+    """
+    if len(rates) == 1:
+        return rates[0]
+    mean, low, high = student([rate.estimate for rate in rates], confidence)
+    return Interval(mean, max(low, 0.0), min(high, 1.0))
 
 
 def t_quantile(degrees: int, confidence: float) -> float:

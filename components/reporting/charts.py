@@ -179,7 +179,8 @@ def interval_note(found: Sequence[Experiment]) -> str:
     if seeds == 1:
         return f"{confidence} interval (Wilson, over tasks)"
     return (
-        f"mean and {confidence} interval over up to {seeds} seeds (Student's t, not below Wilson)"
+        f"mean and {confidence} interval over up to {seeds} seeds (Student's t; a seed counts "
+        "once, as all play the same tasks); of one seed over its tasks (Wilson)"
     )
 
 

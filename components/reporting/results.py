@@ -15,6 +15,7 @@ from components.reporting.table import MISSING
 Cells = Mapping[str, str]
 """Column -> text."""
 Row = tuple[str, Cells]
+BENCHMARK = "validation"
 PRICED = ("GPU-hours", "cost", "cost per point")
 """Columns of the cost table that a laptop leaves out."""
 
@@ -60,12 +61,29 @@ def signal_table(found: Sequence[Experiment]) -> tuple[list[str], list[list[str]
     return head, [row for item in found for row in _signal_rows(item, len(found) > 1)]
 
 
+def before_and_after(run: RunSummary) -> tuple[Result, Result] | None:
+    """Validation play of the first evaluated team and of the last, which may be the same one."""
+    played = [row.held_out[BENCHMARK] for row in run.evaluated if BENCHMARK in row.held_out]
+    return (played[0], played[-1]) if played else None
+
+
 def gained(run: RunSummary) -> float | None:
-    """Points of success from the first evaluated team to the last; None with fewer than two."""
-    rows = run.evaluated
-    if len(rows) < 2:
+    """Points of success between the two; None with fewer than two evaluated teams."""
+    ends = before_and_after(run)
+    if ends is None or len(run.evaluated) < 2:
         return None
-    return 100 * ((rows[-1].success or 0.0) - (rows[0].success or 0.0))
+    return 100 * (ends[1].success - ends[0].success)
+
+
+def costs(item: Experiment, hardware: Hardware) -> tuple[list[Spent], float | None]:
+    """What every run spent, and the mean gain; only runs whose gain is known, if any has one, so
+    that what is divided by the gain is what it cost."""
+    gains = [gained(run) for run in item.runs]
+    known = [gain for gain in gains if gain is not None]
+    runs = [
+        run for run, gain in zip(item.runs, gains, strict=True) if gain is not None or not known
+    ]
+    return [spent(run, hardware) for run in runs], fmean(known) if known else None
 
 
 def rate(value: Interval, num_seeds: int) -> str:
@@ -78,11 +96,12 @@ def _rows(item: Experiment, several: bool) -> Iterable[Row]:
     config = item.config
     label = f" [{item.label}]" if several else ""
     first = [run.evaluated[0].held_out for run in item.runs if run.evaluated]
-    last = [{**run.evaluated[-1].held_out, **run.final} for run in item.runs if run.evaluated]
+    ends = [run.evaluated[-1] for run in item.runs if run.evaluated]
+    last = [row.held_out for row in ends if row.iteration]
     begun = all(run.evaluated[0].iteration == 0 for run in item.runs if run.evaluated)
     if first and begun:
         yield f"{untrained(config)}{label}", _cells(item, first, "validation")
-    if last and any(run.rows[-1].iteration for run in item.runs if run.rows):
+    if last:
         cells = _cells(item, last, "validation") | _cells(item, last, "test")
         extra = {name: _cell(item, last, name) for name in config.evaluation.benchmarks}
         cells |= {name: text for name, text in extra.items() if text}
@@ -113,15 +132,13 @@ def _cell(item: Experiment, results: Sequence[Mapping[str, Result]], benchmark: 
 
 
 def _cost_row(item: Experiment, hardware: Hardware) -> list[str]:
-    each = [spent(run, hardware) for run in item.runs]
-    points = [value for run in item.runs if (value := gained(run)) is not None]
-    gain = fmean(points) if points else None
+    each, gain = costs(item, hardware)
     money = [one.money for one in each if one.money is not None]
     uses_gpus = any(one.gpu_h > 0.0 for one in each)
     hours = _mean(each, "gpu_h" if uses_gpus else "cpu_h")
     cost = fmean(money) if len(money) == len(each) and money else None
     return [
-        item.label, str(len(item.runs)), f"{_mean(each, 'candidates'):,.0f}",
+        item.label, str(len(each)), f"{_mean(each, 'candidates'):,.0f}",
         f"{_mean(each, 'tokens'):,.0f}", f"{_mean(each, 'held_out_tokens'):,.0f}",
         f"{_mean(each, 'wall_h'):.3g}", f"{_mean(each, 'cpu_h'):.3g}",
         f"{_mean(each, 'gpu_h'):.3g}" if uses_gpus else MISSING, _digits(cost),

@@ -4,11 +4,17 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from statistics import fmean
 
-from components.reporting.budget import Hardware, spent
-from components.reporting.charts import interval_note, success_points
+from components.reporting.budget import Hardware
+from components.reporting.charts import interval_note
 from components.reporting.experiments import Experiment, differences
 from components.reporting.markup import card, link, section, table
-from components.reporting.results import cost_table, gained, methods_table, signal_table
+from components.reporting.results import (
+    before_and_after,
+    cost_table,
+    costs,
+    methods_table,
+    signal_table,
+)
 from components.reporting.spread import success_over_seeds
 from components.reporting.summary import Result, RunSummary
 from components.reporting.table import MISSING, header, interval, line, number, percent
@@ -46,13 +52,13 @@ def headline(found: Sequence[Experiment], hardware: Hardware) -> str:
     if len(found) != 1:
         return ""
     item = found[0]
-    points = success_points(item)
-    if not points:
+    ends = [both for run in item.runs if (both := before_and_after(run)) is not None]
+    if not ends:
         return "<p>No team of this run was evaluated.</p>"
-    first, last = points[0], points[-1]
+    first, last = (success_over_seeds(end, item.confidence) for end in zip(*ends, strict=True))
     cards = [
-        card("success on held-out tasks", f"{first.value:.1f} → {last.value:.1f} %",
-             f"interval {last.low:.1f} - {last.high:.1f} %"),
+        card("success on held-out tasks", f"{100 * first.estimate:.1f} → {percent(last.estimate)}",
+             f"interval {interval(last.low, last.high)} %"),
         *_turn_card(item),
         *_swapped_card(item),
         *_spent_cards(item, hardware),
@@ -190,15 +196,15 @@ def _swapped_card(item: Experiment) -> list[str]:
 
 
 def _spent_cards(item: Experiment, hardware: Hardware) -> list[str]:
-    each = [spent(run, hardware) for run in item.runs]
-    points = [value for run in item.runs if (value := gained(run)) is not None]
+    each, gain = costs(item, hardware)
     candidates = fmean(one.candidates for one in each)
     tokens = fmean(one.tokens for one in each)
     uses_gpus = any(one.gpu_h for one in each)
     hours = fmean(one.gpu_h if uses_gpus else one.cpu_h for one in each)
     unit = "GPU-hours" if uses_gpus else "CPU-hours"
-    gain = fmean(points) if points else 0.0
-    each_point = f"{hours / gain:.2g} for a point of success" if gain > 0 else "no point gained"
+    each_point = (
+        f"{hours / gain:.2g} for a point of success" if gain and gain > 0 else "no point gained"
+    )
     return [
         card("sampling budget", f"{candidates:,.0f}", f"candidates, {tokens:,.0f} tokens"),
         card(unit, f"{hours:.3g}", each_point),

@@ -1,28 +1,16 @@
-"""One number for several seeds: the mean, and an interval that hides neither kind of noise."""
+"""One number for several seeds: the mean, and an interval in which a seed counts once."""
 
 import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from components.intervals import Interval, student, wilson
+from components.intervals import Interval, over_runs, student
 from components.reporting.summary import Result
 
 
 def success_over_seeds(results: Sequence[Result], confidence: float) -> Interval:
-    """Mean success with its interval.
-
-    Of one run: the run's own interval. Of several: the wider end of Student's t over the seeds and
-    Wilson over all tasks played, so that three seeds that agree do not look certain.
-    """
-    if len(results) == 1:
-        return Interval(results[0].success, results[0].low, results[0].high)
-    mean, low, high = student([item.success for item in results], confidence)
-    num_tasks = sum(item.num_tasks for item in results)
-    if num_tasks:
-        solved = round(sum(item.success * item.num_tasks for item in results))
-        _, below, above = wilson(solved, num_tasks, confidence)
-        low, high = min(low, below), max(high, above)
-    return Interval(mean, max(low, 0.0), min(high, 1.0))
+    """Mean success: of one run with its own interval, of several with Student's t over them."""
+    return over_runs([Interval(it.success, it.low, it.high) for it in results], confidence)
 
 
 def mean_over_seeds(values: Sequence[float], confidence: float) -> Interval:

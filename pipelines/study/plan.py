@@ -17,7 +17,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from components.config import ExperimentConfig, parse_config
 from components.errors import ConfigError
-from components.settings import NonNegative, Positive, Section, Seed, StorageConfig
+from components.settings import (
+    EvaluationConfig,
+    NonNegative,
+    Positive,
+    Section,
+    Seed,
+    StorageConfig,
+)
 
 ArmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 _WHOLE = ("policies", "roles")
@@ -107,6 +114,11 @@ class Study:
     def storage(self) -> StorageConfig:
         """Where the study's runs are."""
         return StorageConfig.model_validate(self.base.get("storage", {}))
+
+    @property
+    def confidence(self) -> float:
+        """Of every interval."""
+        return EvaluationConfig.model_validate(self.base.get("evaluation", {})).confidence
 
     def run_name(self, arm: str, seed: int) -> str:
         """Name of the training run of one arm and seed."""

@@ -9,7 +9,7 @@ from pipelines.study.figures import write_curves
 from pipelines.study.plan import Study
 from pipelines.study.results import RunResult, findings, results
 from pipelines.study.running import STUDIES
-from pipelines.study.tables import arms_table, claims_table
+from pipelines.study.tables import arms_table, claims_table, note
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
@@ -36,8 +36,8 @@ def publish(study: Study, file: str | None, say: Callable[[str], None]) -> None:
 
 
 def report_text(study: Study, found: Sequence[RunResult]) -> str:
-    """Both tables as Markdown."""
-    tables = [arms_table(study, found)]
+    """Both tables as Markdown, with what their intervals are."""
+    tables = [arms_table(study, found), note(study)]
     if study.plan.claims:
         tables.append(claims_table(findings(study, found)))
     return "\n\n".join(tables)

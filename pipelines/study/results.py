@@ -3,11 +3,12 @@
 Read from the store's step manifests; nothing is played again.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from components.intervals import Interval, student
+from components.intervals import Interval, over_runs, student
 from components.reporting.summary import RunSummary, collect, series
 from components.storage import Store
 from pipelines.finding import read_config
@@ -50,10 +51,16 @@ class RunResult:
     visits: float | None = None
     """How far training's prompts were from greedy play's: the mean over iterations of
     `rollout/train/visits_distance`; None where no rollout evaluated its team."""
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Benchmark -> the interval of `final` over this run's tasks."""
 
     def measure(self, name: str) -> float | None:
         """Success on a benchmark; None if it was not played."""
         return self.final.get(name)
+
+    def rate(self, name: str) -> Interval:
+        """Success on a benchmark with its interval over tasks; without bounds where unknown."""
+        return Interval(self.final[name], *self.bounds.get(name, (-math.inf, math.inf)))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -101,12 +108,16 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     run = study.run_name(arm, seed)
     config = read_config(store, run, study.storage)
     summary = collect(store, config, run)
-    found = points(summary)
-    final = {name: result.success for name, result in summary.final.items()}
-    if found[0].success is not None:
-        final["start"] = found[0].success
-    counts = {name: result.num_tasks for name, result in summary.final.items()}
-    return RunResult(arm, seed, found, final, counts, cpu_seconds(summary), mean_visits(summary))
+    measured = dict(summary.final)
+    if "validation" in summary.rows[0].held_out:
+        measured["start"] = summary.rows[0].held_out["validation"]
+    return RunResult(
+        arm=arm, seed=seed, points=points(summary),
+        final={name: result.success for name, result in measured.items()},
+        num_tasks={name: result.num_tasks for name, result in measured.items()},
+        cpu_s=cpu_seconds(summary), visits=mean_visits(summary),
+        bounds={name: (result.low, result.high) for name, result in measured.items()},
+    )  # fmt: skip
 
 
 def points(summary: RunSummary) -> list[Point]:
@@ -142,24 +153,25 @@ def mean_visits(summary: RunSummary) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def over_seeds(found: Sequence[RunResult], arm: str, measure: str) -> Interval | None:
-    """An arm's mean and interval on a measure; None if no seed has it."""
-    values = [item.measure(measure) for item in found if item.arm == arm]
-    known = [value for value in values if value is not None]
-    return student(known) if known else None
+def over_seeds(
+    found: Sequence[RunResult], arm: str, measure: str, confidence: float = 0.95
+) -> Interval | None:
+    """An arm's mean and interval on a measure, as a report states it; None if no seed has it."""
+    known = [item.rate(measure) for item in found if item.arm == arm and measure in item.final]
+    return over_runs(known, confidence) if known else None
 
 
 def findings(study: Study, found: Sequence[RunResult]) -> list[Finding]:
     """Every claim, by the differences of the seeds that both arms have."""
-    return [_finding(claim, found) for claim in study.plan.claims]
+    return [_finding(claim, found, study.confidence) for claim in study.plan.claims]
 
 
-def _finding(claim: Claim, found: Sequence[RunResult]) -> Finding:
+def _finding(claim: Claim, found: Sequence[RunResult], confidence: float) -> Finding:
     first, second = (_by_seed(end, claim.measure, found) for end in (claim.first, claim.second))
     seeds = sorted(set(first) & set(second))
     if not seeds:
         return Finding(claim, None, 0, None, None)
-    difference = student([first[seed] - second[seed] for seed in seeds])
+    difference = student([first[seed] - second[seed] for seed in seeds], confidence)
     means = [sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second)]
     return Finding(claim, difference, len(seeds), *means)
 

@@ -1,5 +1,6 @@
 """A study's results as Markdown: the arms, and the claims with what came of them."""
 
+import math
 from collections.abc import Sequence
 
 from components.intervals import Interval
@@ -46,7 +47,7 @@ def _arm_row(
     return [
         study.plan.arms[arm].title,
         str(len(mine)),
-        *[rate(over_seeds(found, arm, measure)) for measure in measures],
+        *[rate(over_seeds(found, arm, measure, study.confidence)) for measure in measures],
         _mean(turns),
         *[_mean(visits)] * with_visits,
         f"{sum(point.candidates for point in last) / len(last):,.0f}",
@@ -74,13 +75,19 @@ def _claim_row(finding: Finding) -> list[str]:
 
 
 def rate(interval: Interval | None) -> str:
-    """`96.7 % (93.5 - 99.8)`; the interval is left out for one seed."""
+    """`96.7 % (93.5 - 99.8)`; the interval is left out where nothing is known of it."""
     if interval is None:
         return "-"
     mean, low, high = (100 * value for value in interval)
-    if high - low > 1e6:
-        return f"{mean:.1f} %"
-    return f"{mean:.1f} % ({max(low, 0.0):.1f} - {min(high, 100.0):.1f})"
+    return f"{mean:.1f} %" if math.isinf(high) else f"{mean:.1f} % ({low:.1f} - {high:.1f})"
+
+
+def note(study: Study) -> str:
+    """What the intervals are."""
+    return (
+        f"In brackets the {study.confidence:.0%} interval over seeds (Student's t; all seeds play "
+        "the same held-out tasks, so a seed counts once); of one seed over its tasks (Wilson)."
+    )
 
 
 def points(interval: Interval | None) -> str:
@@ -88,7 +95,7 @@ def points(interval: Interval | None) -> str:
     if interval is None:
         return "-"
     mean, low, high = (100 * value for value in interval)
-    if high - low > 1e6:
+    if math.isinf(high):
         return f"{mean:+.1f}"
     return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
 

@@ -32,5 +32,5 @@ def _row(row: Any, shift: int) -> Any:
         metrics |= {"rollout/num_tokens": 5000.0, "system/rollout/cpu_s": 10.0}
     return replace(
         row, success=rate, low=low, high=high, metrics=metrics, turns_to_solve=row.turns_mean,
-        held_out={"validation": result}, signals=signals if row.iteration else (),
+        held_out={**row.held_out, "validation": result}, signals=signals if row.iteration else (),
     )  # fmt: skip

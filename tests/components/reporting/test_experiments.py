@@ -1,5 +1,7 @@
 """Grouping by seed, labels, the methods' names, intervals over seeds, and what was spent."""
 
+from dataclasses import replace
+
 import pytest
 
 from components.config import parse_config
@@ -9,8 +11,10 @@ from components.reporting.experiments import differences, experiments
 from components.reporting.figure import COLOURS
 from components.reporting.methods import rank, trained, untrained
 from components.reporting.results import cost_table, methods_table, signal_table
+from components.reporting.sections import headline
 from components.reporting.signal import by_role_and_turn
 from components.reporting.spread import mean_over_seeds, standardised, success_over_seeds
+from components.reporting.summary import Result
 from tests.components.reporting.made_up import make_result
 from tests.components.reporting.made_up_runs import make_run
 
@@ -29,13 +33,23 @@ def test_labels_say_the_most_telling_settings_first() -> None:
     assert experiments(runs)[1].label == "quickstart, num_candidates 8, beam 2 ..."
 
 
-def test_three_seeds_that_agree_are_not_certain() -> None:
-    same = success_over_seeds([make_result(200)] * 3, 0.95)
-    assert same.estimate == same.high == 1.0 and 0.98 < same.low < 1.0
+def test_a_seed_counts_once_however_many_tasks_it_played() -> None:
+    results = [make_result(n) for n in (178, 180, 182)]
+    mean, low, high = success_over_seeds(results, 0.95)
+    half = 4.303 * 0.01 / 3**0.5  # not Wilson of 540 in 600, which is 0.873 to 0.922
+    assert (mean, low, high) == pytest.approx((0.9, 0.9 - half, 0.9 + half), abs=1e-4)
     apart = success_over_seeds([make_result(n) for n in (100, 150, 200)], 0.95)
     assert apart.estimate == 0.75 and apart.low < 0.2 and apart.high == 1.0
     one = make_result(100)
     assert success_over_seeds([one], 0.95) == (0.5, one.low, one.high)
+
+
+def test_weights_of_a_mixture_reach_the_interval_over_seeds() -> None:
+    """Success of a mixture is a weighted mean, so it is no share of all its tasks."""
+    weighted = [Result(rate, rate - 0.1, rate + 0.1, 2.0, 500) for rate in (0.50, 0.52)]
+    mean, low, high = success_over_seeds(weighted, 0.95)
+    assert (mean, (low + high) / 2) == pytest.approx((0.51, 0.51))
+    assert high - mean == pytest.approx(12.706 * 0.01, rel=1e-3)
 
 
 def test_means_and_standardised_values() -> None:
@@ -145,6 +159,33 @@ def test_cost_per_point_of_success() -> None:
     assert "GPU-hours" not in head
     cells = dict(zip(head, row, strict=True))
     assert cells["candidates per point"] == cells["hours per point"] == "-"
+
+
+def test_cost_divides_by_the_success_that_the_results_state() -> None:
+    """A closing evaluation of an earlier team, as a promotion of it leaves it, changes neither."""
+    run = make_run()
+    stale = replace(run, final={**run.final, "validation": make_result(20)})
+    for summary in (run, stale):
+        found = experiments([summary])
+        _, (_, (_, after, _), *_) = methods_table(found)
+        head, (row,) = cost_table(found, Hardware())
+        gain = float(dict(zip(head, row, strict=True))["points gained"])
+        assert after.startswith("93.5 (")
+        assert gain == pytest.approx(93.5 - 6.0)
+        assert "6.0 → 93.5 %" in headline(found, Hardware())
+
+
+def test_cost_per_point_leaves_out_runs_whose_gain_is_unknown() -> None:
+    begun = make_run(1)
+    begun = replace(begun, rows=begun.rows[:1])
+    alone, both = (
+        dict(zip(head, row, strict=True))
+        for head, (row,) in (
+            cost_table(experiments(runs), Hardware())
+            for runs in ([make_run()], [make_run(), begun])
+        )
+    )
+    assert both["candidates per point"] == alone["candidates per point"]
 
 
 def test_signal_by_role_and_turn() -> None:

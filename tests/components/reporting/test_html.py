@@ -89,7 +89,7 @@ def test_the_page_needs_no_network() -> None:
 
 def test_text_is_escaped() -> None:
     verdict = {"promoted": False, "reasons": [EVIL]}
-    rows = [make_iteration(1, step_s={EVIL: 1.0})]
+    rows = [make_iteration(0, step_s={EVIL: 1.0})]
     page = html_report(make_summary(run=EVIL, verdict=verdict, rows=rows))
     assert EVIL not in page
     assert page.count("&lt;script&gt;window.hit=1&lt;/script&gt;") >= 3
@@ -103,7 +103,7 @@ def test_an_empty_run_and_an_unasked_verdict() -> None:
 
 
 def test_a_run_that_was_never_evaluated() -> None:
-    row = make_iteration(1, success=None, low=None, high=None, turns_mean=None)
+    row = make_iteration(1, success=None, low=None, high=None, turns_mean=None, held_out={})
     page = html_report(make_summary(rows=[row], final={}))
     assert "No team of this run was evaluated." in page and "Reward per role" in page
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from components.reporting.summary import IterationRow, RunSummary
-from pipelines.study.figures import write_curves
+from components.reporting.spread import success_over_seeds
+from components.reporting.summary import IterationRow, Result, RunSummary
+from pipelines.study.figures import standardised, write_curves, write_rewards
 from pipelines.study.plan import load_study
+from pipelines.study.publishing import report_text
 from pipelines.study.results import (
     Point,
     RunResult,
@@ -108,10 +110,24 @@ def test_visits_are_the_mean_over_iterations_that_have_them(tmp_path: Path) -> N
     assert mean_visits(summary(None, None)) is None
 
 
-def test_one_seed_has_no_interval(tmp_path: Path) -> None:
+def test_one_seed_has_the_interval_over_its_tasks(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path))
-    assert "| 90.0 % |" in arms_table(study, three("team", 0.9))
+    (one,) = three("team", 0.9)
+    assert "| 90.0 % |" in arms_table(study, [one])  # tasks unknown
+    known = replace(one, bounds={"validation": (0.851, 0.934)})
+    assert "| 90.0 % (85.1 - 93.4) |" in arms_table(study, [known])
     assert over_seeds([], "team", "validation") is None
+
+
+def test_a_study_and_a_report_state_the_same_interval(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    base = {**study.base, "evaluation": {**study.base["evaluation"], "confidence": 0.8}}
+    study = replace(study, base=base)
+    rates = (0.89, 0.90, 0.91)
+    mean, low, high = success_over_seeds([Result(it, 0.0, 1.0, 2.0, 200) for it in rates], 0.8)
+    expected = f"{100 * mean:.1f} % ({100 * low:.1f} - {100 * high:.1f})"
+    assert expected in arms_table(study, three("team", *rates))
+    assert "80% interval over seeds" in report_text(study, three("team", *rates))
 
 
 def test_points_count_what_was_generated_before_a_team(tmp_path: Path) -> None:
@@ -135,3 +151,24 @@ def test_curves_name_their_arms_and_are_the_same_twice(tmp_path: Path) -> None:
     text = (tmp_path / "one.svg").read_text()
     assert "the team" in text and "candidates generated in training" in text
     assert text == (tmp_path / "two.svg").read_text()
+
+
+def test_rewards_are_standardised_by_run_and_role(tmp_path: Path) -> None:
+    def rewarded(number: int, rewards: Mapping[str, float]) -> Point:
+        return Point(number, 24 * number, 0, None, None, rewards, {}, None)
+
+    steps = [rewarded(0, {}), rewarded(1, {"A": 0.2, "B": 1.0}), rewarded(2, {"A": 0.8, "B": 1.0})]
+    assert standardised(steps, "A") == ([24, 48], pytest.approx([-1.0, 1.0]))
+    assert standardised(steps, "B") == ([24, 48], [0.0, 0.0])
+
+    study = load_study(write_study(tmp_path))
+    found = [replace(item, points=steps) for item in three("team", 0.9, 0.8, 0.7)]
+    assert write_rewards(study, found, tmp_path / "rewards.svg")
+    text = (tmp_path / "rewards.svg").read_text()
+    assert all(f">{word}<" in text for word in ("the team", "A", "B"))
+
+
+def test_what_was_not_trained_has_no_rewards_to_draw(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    assert not write_rewards(study, three("team", 0.9), tmp_path / "rewards.svg")
+    assert not (tmp_path / "rewards.svg").exists()
