@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from components.errors import ConfigError
-from pipelines.study.figures import write_curves
+from pipelines.study.figures import write_curves, write_rewards
 from pipelines.study.plan import Study
 from pipelines.study.results import RunResult, findings, results
 from pipelines.study.running import STUDIES
@@ -27,9 +27,9 @@ def publish(study: Study, file: str | None, say: Callable[[str], None]) -> None:
         json.dumps([item.to_json() for item in found], indent=1) + "\n"
     )
     (folder / "table.md").write_text(text + "\n")
-    write_curves(study, found, folder / "curves.svg")
+    _pictures(study, found, folder)
     say(text)
-    say(f"results: {folder}/results.json, table.md, curves.svg")
+    say(f"results: {folder}/results.json, table.md, curves.svg, rewards.svg")
     if file is not None:
         _into_readme(Path(file).parent, study, found, text)
         say(f"written into {Path(file).parent / 'README.md'}")
@@ -50,6 +50,14 @@ def _into_readme(folder: Path, study: Study, found: Sequence[RunResult], text: s
         raise ConfigError(f"{path}: has no lines `{BEGIN}` and `{END}` to write between")
     before, _, rest = content.partition(BEGIN)
     after = rest.partition(END)[2]
+    pictures = "\n\n".join(_pictures(study, found, folder))
+    path.write_text(f"{before}{BEGIN}\n{text}\n\n{pictures}\n{END}{after}", encoding="utf-8")
+
+
+def _pictures(study: Study, found: Sequence[RunResult], folder: Path) -> list[str]:
+    """Draw them into the folder; Markdown of those that there are."""
     write_curves(study, found, folder / "curves.svg")
-    picture = "![Success and turns over the generated candidates](curves.svg)"
-    path.write_text(f"{before}{BEGIN}\n{text}\n\n{picture}\n{END}{after}", encoding="utf-8")
+    pictures = ["![Success and turns over the generated candidates](curves.svg)"]
+    if write_rewards(study, found, folder / "rewards.svg"):
+        pictures.append("![Standardised reward of every role, by arm](rewards.svg)")
+    return pictures

@@ -9,8 +9,9 @@ from pipelines import arguments
 TEXT = "compare ways to train at an equal sampling budget, over several seeds"
 MORE = """A study's file (experiments/*/study.yaml) has a base configuration, arms that change it,
 seeds, and the number of answers that each may generate. Trains what is missing, each run in a
-process of its own, then prints the tables, and writes results.json, table.md and curves.svg into
-build/studies/<name>. Stopped anywhere, the same command goes on.
+process of its own, then prints the tables, and writes results.json, table.md, curves.svg and
+rewards.svg (every role's standardised reward) into build/studies/<name>. Stopped anywhere, the same
+command goes on.
 
 examples:
   python -m pipelines study experiments/teams_plan_path/study.yaml --short    # minutes
