@@ -8,6 +8,7 @@ PYTHON ?= python3.11
 SEED ?= 0
 STORE ?= file
 ENGINE ?= auto
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -18,10 +19,10 @@ export OMP_NUM_THREADS ?= 1
 INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --compile-bytecode $(1) \
 	  || $(BIN)/pip install -qq --disable-pip-version-check --no-deps $(1)
 
-.PHONY: help demo smollm2 test test-full lint bench ui lock images push images-test clean env
+.PHONY: help demo smollm2 test test-full lint bench evidence evidence-full ui lock images push images-test clean env
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 env: $(STAMP) ## make the environment in .venv
 
@@ -61,6 +62,18 @@ test-full: $(STAMP) ## the longer checks
 
 bench: $(STAMP) ## speed and memory as ratios, into build/bench.json
 	$(BIN)/python -m tests.benchmarks.run
+
+# A study goes on where it was stopped; its results are printed and lie in build/studies/<name>.
+STUDY = $(BIN)/python -m pipelines study experiments/$(1)/study.yaml --jobs $(JOBS) $(if $(SHORT),--short)
+
+evidence: $(STAMP) ## teams against single agents on two games, three seeds (SHORT=1 for minutes, JOBS=2)
+	$(call STUDY,teams_plan_path)
+	$(call STUDY,teams_sokoban)
+
+evidence-full: evidence ## and where one role is enough, groups and sampling, K, T and team size
+	$(call STUDY,routes_plan_path)
+	$(call STUDY,groups_plan_path)
+	$(call STUDY,sizes_plan_path)
 
 ui: $(STAMP) ## open MLflow's UI on the local tracking store
 	$(BIN)/python -m mlflow ui --backend-store-uri sqlite:///build/mlflow.db --host 127.0.0.1 --port $${PORT:-5000}
