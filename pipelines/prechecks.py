@@ -79,6 +79,10 @@ def _check_profile(config: ExperimentConfig, profile: Profile) -> Iterator[Findi
     check_images(profile)
     check_places(config, profile)
     yield ok("images", "all by digest; results are kept outside the pods")
+    known = profile.settings("commit", "cpu").env
+    if config.tracking.uri is None and "MLFLOW_TRACKING_URI" not in known:
+        text = "no tracking.uri: metrics end with the pods, unless Kubeflow's MLflow plugin is on"
+        yield warn("profile", text, "set tracking.uri to the server's address, as pods meet it")
 
 
 def _check_trainer(

@@ -82,6 +82,21 @@ def test_an_image_without_digest_fails(path: Path, capsys: pytest.CaptureFixture
     assert "no image for cpu, vllm, deepspeed" in line and "make push" in line
 
 
+def test_metrics_that_end_with_the_pods_are_named(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["preflight", str(path), "--offline", *IMAGES]
+    nowhere = ["--set", "tracking.uri=null"]
+    assert main([*command, "--profile", "single-gpu", *nowhere]) == 0
+    assert any("no tracking.uri: metrics end with the pods" in it for it in _lines(capsys)["warn"])
+    own = yaml.safe_load(Path("pipelines/profiles/single-gpu.yaml").read_text())
+    own["defaults"]["env"]["MLFLOW_TRACKING_URI"] = "http://mlflow:5000"
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(own))
+    for arguments in (["--profile", str(tmp_path / "own.yaml"), *nowhere], ["--profile", "8xh100"]):
+        assert main([*command, *arguments]) == 0
+        assert "metrics end with the pods" not in capsys.readouterr().out
+
+
 def test_too_many_processes_fail(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["preflight", str(path), "--offline", "--profile", "single-gpu", *IMAGES]
     assert main([*command, "--set", "update.num_processes=4"]) == 1

@@ -229,5 +229,5 @@ def test_a_ref_of_another_store_is_refused(
     file_store: Store, s3_settings: StorageConfig, model: Path, tmp_path: Path
 ) -> None:
     ref = file_store.upload_folder(model)
-    with pytest.raises(StorageError, match="not in this run's store"):
+    with pytest.raises(StorageError, match="not in this run's store; .* in which it began"):
         open_store(s3_settings).download_folder(ref, tmp_path / "cache")
