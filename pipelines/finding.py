@@ -28,20 +28,25 @@ class FoundRun:
 def find_run(text: str, store_uri: str | None = None) -> FoundRun:
     """The run with this name, or the unnamed run of this YAML file.
 
-    `store_uri` None: the file's store, or for a name the default one. ConfigError names the runs
+    A file says how many iterations there shall be, and its store if `store_uri` is None; for a name
+    it is what the run began with, and the default store. ConfigError names the runs
     that the store has if it has no such one.
     """
     if is_file(text):
         config = _stored_at(load_config(text, []), store_uri)
-        name, storage = run_name(config, None), config.storage
+        name, storage, total = run_name(config, None), config.storage, config.iterations
     else:
         name = text
         storage = StorageConfig() if store_uri is None else StorageConfig(uri=store_uri)
+        total = None
     store = open_store(storage)
     runs = run_names(store)
     if name not in runs:
         raise ConfigError(f"run {name!r} is not in {store.uri}; {_hint(name, runs)}")
-    return FoundRun(name, read_config(store, name, storage), store)
+    stored = read_config(store, name, storage)
+    return FoundRun(
+        name, stored.model_copy(update={"iterations": total or stored.iterations}), store
+    )
 
 
 def is_file(text: str) -> bool:

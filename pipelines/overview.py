@@ -53,16 +53,24 @@ def open_run(text: str, store: str | None) -> FoundRun:
 
 def state_of(found: FoundRun) -> RunState:
     """How far a run is, and whether it goes on."""
-    driver = last_driver(found.name)
-    if driver is not None and driver.store.rstrip("/") != found.store.uri:
-        driver = None  # of a run of the same name in another store
     latest = latest_iteration(found.store, found.name)
+    driver, overtaken = _word_of_driver(found, latest or 0)
     total = max(driver.iterations if driver else found.config.iterations, latest or 0)
     closed = latest == total and verdict(found.store, found.name, total) is not None
-    state, said = _state(driver, closed)
+    state, said = _state(driver, closed, overtaken)
     steps = [] if latest is None else committed(found.store, found.name, latest)
     when = max((manifest.finished_unix_s for _, manifest in steps), default=None)
     return RunState(found.name, latest, total, state, said, when)
+
+
+def _word_of_driver(found: FoundRun, latest: int) -> tuple[Driver | None, str]:
+    """The run's driver here if what it left still holds, else None; and why it does not."""
+    driver = last_driver(found.name)
+    if driver is None or driver.store.rstrip("/") != found.store.uri:
+        return None, ""  # of a run of the same name in another store
+    if driver.outcome == "finished" and latest > driver.iterations:
+        return None, f"its driver here ended at iteration {driver.iterations}, others went on"
+    return driver, ""
 
 
 def rows_of(found: FoundRun, latest: int, first: int) -> list[IterationRow]:
@@ -112,13 +120,14 @@ def _line(store: Store, storage: StorageConfig, name: str) -> tuple[float, list[
     return when or 0.0, [state.progress, state.state, success, ago(when), name]
 
 
-def _state(driver: Driver | None, closed: bool) -> tuple[State, str]:
+def _state(driver: Driver | None, closed: bool, overtaken: str) -> tuple[State, str]:
     if driver is not None and driver.alive:
         return "running", f"process {driver.pid} on this machine, {ago(driver.began_unix_s)}"
     if closed:
         return "finished", ""
     if driver is None:
-        return "unknown", "no driver of it is known on this machine; --endpoint asks a cluster"
+        why = overtaken or "no driver of it is known on this machine"
+        return "unknown", f"{why}; --endpoint asks a cluster"
     if driver.outcome == "failed":
         return "failed", f"{ago(driver.ended_unix_s)}: {driver.message}"
     if driver.outcome == "finished":  # of its pipelines; some are left since

@@ -138,7 +138,8 @@ def run_list(runs: Sequence[RunSummary], links: Mapping[str, str]) -> str:
     for run in runs:
         rows = run.evaluated
         last = f"success {percent(rows[-1].success)}" if rows else "not evaluated"
-        done = f"{run.rows[-1].iteration if run.rows else 0} of {run.config.iterations} iterations"
+        made = run.rows[-1].iteration if run.rows else 0
+        done = f"{made} of {max(made, run.config.iterations)} iterations"
         episodes = f", {link(links[run.run], 'its episodes')}" if run.run in links else ""
         lines.append(
             f"<li><b>{escape(run.run)}</b>, seed {run.config.seed}, {done}, {last}{episodes}</li>"

@@ -167,8 +167,8 @@ def key_of(uri: str, ref: FolderRef) -> str:
     """The ref's key in the store at `uri`. StorageError if it lies in another store."""
     if not ref.uri.startswith(uri + "/"):
         raise StorageError(
-            f"{ref.uri}: not in this run's store; storage.uri is {uri!r}; a run goes on in the store "
-            "in which it began"
+            f"{ref.uri}: not in this run's store; storage.uri is {uri!r}; a run goes on in the "
+            "store in which it began"
         )
     return check_key(ref.uri.removeprefix(uri + "/"))
 

@@ -82,6 +82,6 @@ def _left(found: "FoundRun") -> list[str]:
     if done := list(read_manifest(found.store, found.name, number)):
         lines.append(f"of iteration {number}: {', '.join(done)}, which will not be repeated")
     driver = last_driver(found.name)
-    if driver and state.state != "finished":
+    if driver and state.state in ("failed", "stopped"):
         lines.append(f"go on with: {driver.command}")
     return lines

@@ -35,6 +35,14 @@ def test_a_file_means_its_unnamed_run(tmp_path: Path) -> None:
     assert find_run(EXPERIMENT, make_store(tmp_path, name)).name == name
 
 
+def test_a_file_says_how_many_iterations_there_shall_be(tmp_path: Path) -> None:
+    config = load_config(EXPERIMENT, ["iterations=1"])
+    uri, name = f"file://{tmp_path}/store", run_name(config, None)
+    register_run(open_store(StorageConfig(uri=uri)), name, config)
+    assert find_run(EXPERIMENT, uri).config.iterations == 8
+    assert find_run(name, uri).config.iterations == 1
+
+
 def test_a_missing_run_names_those_that_are_there(tmp_path: Path) -> None:
     uri = make_store(tmp_path, "quick-1", "other")
     with pytest.raises(ConfigError, match=r"run 'quick-2' is not in .*; it has quick-1"):

@@ -128,6 +128,19 @@ def test_status_tells_the_states_apart(desk: Desk) -> None:
     assert "stopped (its driver ended" in desk.say("status", "r")  # 3 more were asked for
 
 
+def test_a_driver_that_others_overtook_is_no_longer_believed(desk: Desk) -> None:
+    desk.commit(0, 1)
+    with announced("r", desk.uri, 1):
+        pass
+    write_verdict(desk.store, desk.config, "r", 1)
+    assert desk.say("status", "r").startswith("r: finished, iteration 1/1")
+    desk.commit(2)  # by somebody else, who will ask the gate later
+    text = desk.say("status", "r")
+    why = "its driver here ended at iteration 1, others went on; --endpoint asks a cluster"
+    assert text.startswith(f"r: unknown ({why}), iteration 2/2")
+    assert "go on with" not in text and "go on with" not in desk.say("stop", "r")
+
+
 def test_a_run_that_cannot_be_read_hides_no_other(desk: Desk) -> None:
     desk.store.write("runs/broken/config.json", b"{")
     lines = desk.say("status").splitlines()

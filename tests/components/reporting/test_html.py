@@ -51,6 +51,13 @@ def test_every_section_is_there() -> None:
     assert "6.0 → 93.5 %" in text and "policies swapped, validation" in text
 
 
+def test_an_extended_run_has_not_made_more_than_it_should() -> None:
+    run = make_run()
+    last = run.rows[-1].iteration
+    shorter = replace(run, config=run.config.model_copy(update={"iterations": 1}))
+    assert last > 1 and f"{last} of {last} iterations" in body_of(html_report(shorter))
+
+
 def test_every_chart_has_axis_titles_and_data_that_plotly_takes() -> None:
     titles = [chart.title for chart in charts(experiments([make_run()]))]
     assert titles == [
