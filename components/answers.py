@@ -1,4 +1,4 @@
-"""Answers of held-out play, kept in the store for people to read; no later step needs them.
+"""Answers of held-out play, kept in the store to be read and replayed; no later step needs them.
 
 Training answers are records between steps; those of an evaluation would be gone after its metrics.
 They lie at `runs/<run>/answers/<iteration>/<step>/<benchmark>.parquet`, as Scored rows.
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from components.step import StepContext
+
+
+CLOSING = "evaluate"
+"""The step of the closing evaluation: it plays the team its iteration made."""
+
+
+def shown_as(step: str, benchmark: str) -> str:
+    """What people read: `closing test`; `validation` is of the team that the iteration loaded."""
+    return f"closing {benchmark}" if step == CLOSING else benchmark
 
 
 def keep_answers(step: "StepContext", benchmark: str, scored: Sequence[Scored]) -> None:

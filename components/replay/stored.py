@@ -1,15 +1,15 @@
-"""An iteration's judged answers as the store has them, whichever step committed them last."""
+"""What the store has of an iteration's play: what it was trained on, and who was evaluated."""
 
+import json
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from components import records
-from components.errors import ConfigError
+from components.answers import CLOSING
 from components.manifests import committed, read_output
+from components.policies import PolicyRef
 from components.records import Sample, Scored
-from components.state import latest_iteration
 from components.storage import Store
 
 _SOURCES = (("group", "samples"), ("rollout", "scored"), ("execute_turn", "scored"))
@@ -27,20 +27,13 @@ def stored_rows(store: Store, run: str, iteration: int) -> list[Scored] | None:
     return None
 
 
-def find_iteration(store: Store, run: str, episode: str) -> int:
-    """The iteration that played this episode. ConfigError names what the last one played."""
-    last = latest_iteration(store, run)
-    known: Sequence[str] = []
-    for iteration in range((last or 0) + 1, 0, -1):  # one may be under way
-        rows = stored_rows(store, run, iteration) or []
-        names = list(dict.fromkeys(row.candidate.turn.episode_id for row in rows))
-        if episode in names:
-            return iteration
-        known = known or names
-    raise ConfigError(
-        f"run {run!r} has no training episode {episode!r} in {store.uri}; its last ones: "
-        f"{', '.join(known[:4]) or 'none'}. Held-out episodes are stored without their answers"
-    )
+def reported_policies(store: Store, run: str, iteration: int) -> list[PolicyRef]:
+    """Of every team that met in the iteration's closing evaluations, the champions among them."""
+    found = []
+    for key, _ in committed(store, run, iteration, CLOSING):
+        teams = json.loads(read_output(store, key, "report"))["teams"]
+        found += [PolicyRef.from_json(of["ref"]) for team in teams.values() for of in team.values()]
+    return found
 
 
 def _last(store: Store, run: str, iteration: int, step: str, output: str) -> str | None:

@@ -13,6 +13,12 @@ examples:
   python -m pipelines replay plan_path/train/0/17 --run experiments/quickstart/config.yaml \\
       --iteration 3 --branch 0/planner/2
   python -m pipelines replay quickstart-fa64ed1b/3/plan_path/train/0/17  # an MLflow session
+  python -m pipelines replay plan_path/validation/0/3 --run quickstart-fa64ed1b --iteration 3
+  python -m pipelines replay plan_path/test/0/3 --run quickstart-fa64ed1b --play "closing test"
+
+Held-out episodes too, where their answers were kept. Every evaluation plays the same ones, so say
+whose: `validation` of an iteration is the greedy play of the team that it began with, `closing ...`
+that of the last evaluation.
 
 On the cpu profile (fp32, one thread) it is the same to the last token. Elsewhere the first token
 that differs is named, with the gap between the log-probs then and now: a tiny gap is rounding, a
@@ -36,6 +42,10 @@ def add(verbs: Any) -> None:
         help="one answer alone; with /NODE behind it where beam keeps several branches",
     )  # fmt: skip
     verb.add_argument(
+        "--play", metavar="NAME",
+        help='training, validation, "closing test", ...: where several played the episode',
+    )  # fmt: skip
+    verb.add_argument(
         "--batch", choices=("auto", "alone", "whole"), default="auto",
         help="generate the episode alone, in the whole batch as it was drawn, or (auto) alone "
         "first and in the batch only if a token differs",
@@ -51,8 +61,7 @@ def _replay(options: argparse.Namespace) -> int:
     import sys
 
     from components.replay.branch import parse_branch
-    from components.replay.main import replay
-    from components.replay.stored import find_iteration
+    from components.replay.main import find_iteration, replay
     from pipelines.finding import find_run
 
     run, iteration, episode = _place(options)
@@ -60,11 +69,11 @@ def _replay(options: argparse.Namespace) -> int:
     arguments.one_thread()
     found = find_run(run, options.store)
     if iteration is None:
-        iteration = find_iteration(found.store, found.name, episode)
+        iteration = find_iteration(found.store, found.name, episode, options.play)
     with os.fdopen(os.dup(2 if options.json else 1), "w", buffering=1) as told, _quiet(told):
         result = replay(
             found.store, _config(found.config, options.engine), found.name, iteration, episode,
-            branch, lambda line: print(line, file=told), options.batch,
+            branch, lambda line: print(line, file=told), options.batch, options.play,
         )  # fmt: skip
     if options.json:
         print(json.dumps(result.to_json(), indent=1))

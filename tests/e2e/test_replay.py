@@ -64,6 +64,9 @@ def test_every_token_is_the_same_again(
             result = json.loads(capfd.readouterr().out)
             assert result["iteration"] == iteration and result["same"]
             assert sum(item["num_tokens"] for item in result["answers"]) > 0
+    for play in ("validation", "closing validation", "closing test"):
+        held_out = f"words/{play.rpartition(' ')[2]}/0/0"
+        assert call(place, "replay", held_out, "--run", "r", "--play", play) == 0
     whole = ("replay", f"r/2/{episodes(place, 2)[0]}", "--batch", "whole")
     assert call(place, *whole, "--branch", "0/second/1") == 0
     assert "the same: 1 answers" in capfd.readouterr().out

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from components import records
-from components.answers import kept_answers
+from components.answers import kept_answers, shown_as
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.manifests import committed, output_key
@@ -21,8 +21,6 @@ from components.state import latest_iteration, read_state
 from components.storage import Store
 
 TRAINING = "training"
-CLOSING = "evaluate"
-"""The step of the closing evaluation: it plays the team its iteration made."""
 
 
 def played(store: Store, run: str, iteration: int) -> list[Source]:
@@ -37,7 +35,7 @@ def played(store: Store, run: str, iteration: int) -> list[Source]:
         samples = _table(store, output_key(key, "samples"), Sample)
         sources.append(Source(iteration, TRAINING, samples, _episodes(store, found, "episodes")))
     for (step, benchmark), rows in kept_answers(store, run, iteration).items():
-        name = f"closing {benchmark}" if step == CLOSING else benchmark
+        name = shown_as(step, benchmark)
         ended = _episodes(store, [item for item in found if item[1].step == step], "evaluation")
         own = [episode for episode in ended if episode["benchmark"] == benchmark]
         sources.append(Source(iteration, name, rows, own))
