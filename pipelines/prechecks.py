@@ -15,15 +15,18 @@ from components.preflight.environment import (
     language_of,
 )
 from components.preflight.findings import Finding, ok, run_checks, warn
-from components.preflight.places import check_storage, check_tracking
+from components.preflight.places import check_model_registry, check_storage, check_tracking
 from components.preflight.policies import check_policies
+from components.preflight.servers import check_servers
 from components.preflight.shapes import ModelShape
 from components.preflight.trainer import check_trainer
+from components.rollout.warm.layout import expected
 from pipelines.access import find_access
 from pipelines.api import Api
 from pipelines.compiling import check_places
 from pipelines.pinning import check_images
 from pipelines.profile import Profile
+from pipelines.warm.manifest import RUNTIME, STEP
 
 OLDEST = (2, 17)
 """Version of Kubeflow Pipelines that all of this was written for."""
@@ -50,14 +53,22 @@ def findings(
             [
                 ("storage", lambda: check_storage(config)),
                 ("tracking", lambda: check_tracking(config)),
+                ("model registry", lambda: check_model_registry(config)),
             ]
         )
     if profile.pinned:
         yield from run_checks([("profile", lambda: _check_profile(config, profile))])
-    rollout, update = gpus(profile, "rollout", "vllm"), gpus(profile, "update", "deepspeed")
-    yield from check_use(config, rollout, update)
+    plays = "evaluate" if config.rollout.server else "rollout"  # else servers do
+    rollout, update = gpus(profile, plays, "vllm"), gpus(profile, "update", "deepspeed")
+    yield from check_use(config, rollout, update, plays)
     if rollout is not None and rollout.memory_gib:
-        yield from check_rollout(config, shapes, rollout)
+        yield from check_rollout(config, shapes, rollout, plays)
+    if config.rollout.server:
+        others = {
+            name: own.count if own else 0 for name, own in ((plays, rollout), ("update", update))
+        }
+        server = gpus(profile, STEP, RUNTIME)
+        yield from check_servers(config, shapes, expected(config), server, others)
     if update is not None and update.memory_gib:
         yield from check_update(config, shapes, update)
     nothing = Gpus(1, 0.0)

@@ -47,20 +47,22 @@ class Gpus:
 
 
 def check_use(
-    config: ExperimentConfig, rollout: Gpus | None, update: Gpus | None
+    config: ExperimentConfig, rollout: Gpus | None, update: Gpus | None, step: str = "rollout"
 ) -> Iterator[Finding]:
-    """Whether the configuration uses the GPUs that the profile books."""
+    """Whether the configuration uses the GPUs that the profile books; `step` plays with the
+    first."""
     settings = config.rollout
     wanted = settings.tensor_parallel * settings.data_parallel
     if rollout is not None:
         field = "rollout.tensor_parallel x data_parallel"
-        yield from _use("rollout", field, wanted, rollout.count)
+        yield from use(step, field, wanted, rollout.count)
     if update is not None:
         field = "update.num_processes"
-        yield from _use("update", field, config.update.num_processes, update.count)
+        yield from use("update", field, config.update.num_processes, update.count)
 
 
-def _use(subject: str, field: str, used: int, booked: int) -> Iterator[Finding]:
+def use(subject: str, field: str, used: int, booked: int) -> Iterator[Finding]:
+    """Nothing if all that is booked is used."""
     if used > booked:
         yield fail(subject, f"{field} is {used}, the profile books {booked} GPUs", f"lower {field}")
     elif used < booked:
@@ -69,7 +71,10 @@ def _use(subject: str, field: str, used: int, booked: int) -> Iterator[Finding]:
 
 
 def check_rollout(
-    config: ExperimentConfig, shapes: Mapping[str, ModelShape], gpus: Gpus
+    config: ExperimentConfig,
+    shapes: Mapping[str, ModelShape],
+    gpus: Gpus,
+    subject: str = "rollout",
 ) -> Iterator[Finding]:
     """Weights of all distinct models, with a cache for one group at least, or for all at once."""
     models = list(_distinct(config, shapes).values())
@@ -81,7 +86,7 @@ def check_rollout(
         rollout_memory(models, settings, settings.tensor_parallel, sequences)
         for sequences in (settings.num_candidates, wanted)
     )
-    yield _fits("rollout", least, full, room, gpus, f"{wanted} sequences side by side", _ROOM)
+    yield _fits(subject, least, full, room, gpus, f"{wanted} sequences side by side", _ROOM)
 
 
 def check_update(

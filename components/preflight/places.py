@@ -1,10 +1,10 @@
-"""Whether object storage and MLflow are there and let us work: written to, read and cleaned up."""
+"""Whether object storage, MLflow and Kubeflow's Model Registry are there and let us work."""
 
 import uuid
 from collections.abc import Iterator
 
 from components.config import ExperimentConfig
-from components.errors import StorageError
+from components.errors import StorageError, TrackingError
 from components.preflight.findings import Finding, fail, ok, warn
 from components.storage import open_store
 
@@ -47,3 +47,28 @@ def check_tracking(config: ExperimentConfig) -> Iterator[Finding]:
         )
     teams = "has versions" if models else "is new"
     yield ok("registry", f"{uri}: team {config.team_name!r} {teams}")
+
+
+def check_model_registry(config: ExperimentConfig) -> Iterator[Finding]:
+    """Kubeflow's Model Registry, where the configuration names one: it speaks our version.
+
+    A warning, not a failure: MLflow decides, and a promotion goes on without it.
+    """
+    from components.tracking.kubeflow import VERSION, ModelRegistry
+
+    url = config.promotion.model_registry_url
+    if url is None:
+        return
+    try:
+        registry = ModelRegistry(url)
+        known = registry.check(config.team_name)
+    except TrackingError as error:
+        fix = (
+            "set promotion.model_registry_url to the registry's service as pods meet it (from "
+            "outside forward its port), or to null; promotions go on without it"
+        )
+        yield warn("model registry", str(error), fix)
+    else:
+        what = "is known" if known else "is new"
+        text = f"{registry.url}: API {VERSION}, team {config.team_name!r} {what}"
+        yield ok("model registry", text)

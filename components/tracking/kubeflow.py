@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from components.errors import TrackingError
 
-PATH = "/api/model_registry/v1alpha3"
+VERSION = "v1alpha3"
+PATH = f"/api/model_registry/{VERSION}"
 TOKEN = "KF_MODEL_REGISTRY_TOKEN"
 """Variable with a bearer token, where the registry asks for one."""
 TIMEOUT_S = 15.0
@@ -33,6 +34,18 @@ class ModelRegistry:
         self.url = url.rstrip("/").removesuffix(PATH)
         self.num_changes = 0
         """Resources made or changed so far."""
+
+    def check(self, name: str) -> bool:
+        """Whether it has a registered model of this name; TrackingError if nobody speaks our
+        version of the API there. Nothing is changed."""
+        try:
+            self._call("GET", "registered_models", query={"pageSize": "1"})
+        except _NotFound as error:
+            raise TrackingError(
+                f"model registry at {self.url}: somebody answers, but has no {PATH}: another "
+                "service, or a registry of another version"
+            ) from error
+        return self._find("registered_model", {"name": name}) is not None
 
     def model(self, name: str, body: Resource) -> Resource:
         """The registered model of this name, made or brought up to date."""

@@ -76,6 +76,16 @@ def test_a_cluster_offline_names_idle_gpus(path: Path, capsys: pytest.CaptureFix
     assert any("of each GPU" in line for line in found["ok"])
 
 
+def test_warm_servers_are_counted(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["preflight", str(path), "--offline", "--profile", "8xh100", *IMAGES]
+    servers = ["--set", "rollout.server={}", "--set", "rollout.engine=vllm"]
+    assert main([*command, *servers, "--set", "rollout.tensor_parallel=8"]) == 0
+    found = _lines(capsys)["warn"]
+    (line,) = (it for it in found if it.startswith("servers"))
+    assert "2 warm servers (plan; tool) of 8 GPUs hold 16 for the whole run" in line
+    assert not any(it.startswith("rollout") for it in found)
+
+
 def test_an_image_without_digest_fails(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["preflight", str(path), "--offline", "--profile", "8xh100"]) == 1
     (line,) = _lines(capsys)["fail"]

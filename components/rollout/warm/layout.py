@@ -33,6 +33,16 @@ def layout(config: ExperimentConfig, run: str, policies: Mapping[str, PolicyRef]
     return [_server(config, run, part, names, policies) for part, names in groups.items()]
 
 
+def expected(config: ExperimentConfig) -> list[list[str]]:
+    """The policies of each server that a run will need, as far as its configuration says it: two
+    names of one base are taken for two."""
+    groups: dict[str, list[str]] = {}
+    for name, policy in config.policies.items():
+        own = policy.trainable and policy.lora is None
+        groups.setdefault(name if own else f"base {policy.base}", []).append(name)
+    return list(groups.values())
+
+
 def _part(config: ExperimentConfig, name: str, ref: PolicyRef) -> str:
     """Policies with equal parts share a server. Frozen ones keep their weights, so they can share
     one with the adapters on them."""

@@ -1,6 +1,8 @@
 """What the checks see, on real stores, databases and environments; and what they say of faults."""
 
 import shutil
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,13 @@ from components.config import ExperimentConfig, parse_config
 from components.preflight.capacity import Gpus, check_cost, check_rollout, check_update, check_use
 from components.preflight.environment import check_environment, language_of
 from components.preflight.findings import Finding, Level, run_checks, worst
-from components.preflight.places import check_storage, check_tracking
+from components.preflight.places import check_model_registry, check_storage, check_tracking
 from components.preflight.policies import check_policies
+from components.preflight.servers import check_servers
 from components.preflight.shapes import KNOWN
+from components.rollout.warm.layout import expected
+from components.tracking.kubeflow import ModelRegistry
+from tests.doubles.model_registry import Registry, serving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 COMPACT = {
@@ -165,3 +171,61 @@ def test_a_failing_check_stops_no_other() -> None:
     assert [(finding.subject, finding.message) for finding in found] == [
         ("a", "one"), ("a", "two"), ("b", "good"),
     ]  # fmt: skip
+
+
+def _mirror(tmp_path: Path, url: str | None) -> list[Finding]:
+    config = _config(tmp_path, promotion={"model_registry_url": url} if url else {})
+    return list(check_model_registry(config))
+
+
+def test_the_model_registry_is_asked_where_there_is_one(tmp_path: Path) -> None:
+    assert _mirror(tmp_path, None) == []
+    with serving(Registry()) as registry:
+        (new,) = _mirror(tmp_path, registry.url)
+        assert new.level is Level.OK and "API v1alpha3, team 'tiny' is new" in new.message
+        ModelRegistry(registry.url).model("tiny", {})
+        assert "team 'tiny' is known" in _mirror(tmp_path, registry.url)[0].message
+        writes, registry.token = registry.writes, "secret"
+        (closed,) = _mirror(tmp_path, registry.url)
+        assert "KF_MODEL_REGISTRY_TOKEN" in closed.message and registry.writes == writes == 1
+    (gone,) = _mirror(tmp_path, registry.url)
+    assert gone.level is closed.level is Level.WARN
+    assert "is it the registry's address?" in gone.message
+    assert "set promotion.model_registry_url" in gone.fix and "or to null" in gone.fix
+
+
+def test_another_service_is_no_model_registry(tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as other:
+        threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        (found,) = _mirror(tmp_path, f"http://127.0.0.1:{other.server_port}")
+        other.shutdown()
+    assert found.level is Level.WARN and "has no /api/model_registry/v1alpha3" in found.message
+
+
+def _servers(server: Gpus | None, policies: dict[str, Any], **rollout: Any) -> list[Finding]:
+    content = {"dtype": "bfloat16", "server": {}} | rollout
+    roles = dict(zip(("tool", "planner"), (list(policies) * 2)[:2], strict=True))
+    config = _config(Path("/nowhere"), policies=policies, roles=roles, rollout=content)
+    shapes = dict.fromkeys(config.policies, KNOWN["Qwen/Qwen3-8B"])
+    others = {"evaluate": 2, "update": 4}
+    return list(check_servers(config, shapes, expected(config), server, others))
+
+
+def test_warm_servers_hold_gpus_besides_the_other_steps() -> None:
+    base = f"hf://Qwen/Qwen3-8B@{REVISION}"
+    full = {name: {"base": base} for name in ("a", "b")}
+    total, *each = _servers(Gpus(2, 80.0), full, tensor_parallel=2)
+    assert total.level is Level.WARN and "without rollout.server 4 would do" in total.fix
+    assert total.message == (
+        "2 warm servers (a; b) of 2 GPUs hold 4 for the whole run; with the 4 of the step update "
+        "the cluster must have 8"
+    )
+    assert [item.subject for item in each] == ["server a", "server b"]
+    assert worst(each) is Level.OK
+    adapters = {name: {"base": base, "lora": {"r": 8, "alpha": 8}} for name in ("a", "b")}
+    shared = _servers(Gpus(8, 16.0), adapters)
+    assert "1 warm server (a + b) of 8 GPUs hold 8" in shared[0].message
+    assert "7 of the profile's 8 GPUs stay idle" in shared[1].message
+    assert shared[2].level is Level.FAIL and shared[2].subject == "server a + b"
+    (cpus,) = _servers(None, full)
+    assert cpus.level is Level.OK and "2 warm servers (a; b) on CPUs" in cpus.message
