@@ -40,11 +40,13 @@ class Options:
     keep_artifacts: bool = False
     """Whether the files that steps hand to each other outlive their pipeline's success."""
 
-    def presence(self, run: str, config: ExperimentConfig) -> AbstractContextManager[None]:
-        """What surrounds the driving of a run."""
+    def presence(
+        self, run: str, config: ExperimentConfig, passing: bool = False
+    ) -> AbstractContextManager[None]:
+        """What surrounds the driving of a run; `passing`: of a part that makes no iteration."""
         if not self.announced:
             return nullcontext()
-        return announced(run, config.storage.uri, config.iterations)
+        return announced(run, config.storage.uri, config.iterations, passing)
 
 
 def run_name(config: ExperimentConfig, name: str | None) -> str:
@@ -104,7 +106,7 @@ def run_closing(
     chosen = _existing(open_store(config.storage), run, iteration)
     start = Runner(config, run, options.runner, display, options.keep_artifacts)
     call: Call = (pipeline, chosen, {"iteration": chosen})
-    with options.presence(run, config):
+    with options.presence(run, config, passing=True):
         display.begin(f"{pipeline} of iteration {chosen}", 0)
         _with_retries(start, call, options.retries, display)
         display.end()

@@ -51,6 +51,8 @@ class Driver:
     """Empty: not said; it still drives, or was killed."""
     message: str = ""
     """Of a failure."""
+    passing: bool = False
+    """Whether it makes no iteration, as a promotion."""
 
     @property
     def elsewhere(self) -> bool:
@@ -68,11 +70,15 @@ class Driver:
 
 
 @contextmanager
-def announced(run: str, store: str, iterations: int) -> Iterator[None]:
-    """Be the run's driver on this machine; ConfigError if another process is it."""
+def announced(run: str, store: str, iterations: int, passing: bool = False) -> Iterator[None]:
+    """Be the run's driver on this machine; ConfigError if another process is it.
+
+    `passing`: only for something beside the iterations, after which the word of the driver before
+    holds again, if it ends well.
+    """
     path = RUNS / run / FILE
-    me = _myself(run, store, iterations)
-    _claim(path, me)
+    me = replace(_myself(run, store, iterations), passing=passing)
+    before = _claim(path, me)
     outcome: tuple[Outcome, str] = ("finished", "")
     try:
         yield
@@ -87,7 +93,10 @@ def announced(run: str, store: str, iterations: int) -> Iterator[None]:
         raise
     finally:
         said, message = outcome
-        _write(path, replace(me, ended_unix_s=time.time(), outcome=said, message=message))
+        mine = replace(me, ended_unix_s=time.time(), outcome=said, message=message)
+        if passing and said == "finished" and before and not before.passing:
+            mine = before
+        _write(path, mine)
 
 
 def last_driver(run: str) -> Driver | None:
@@ -134,8 +143,8 @@ def stop_process(driver: Driver, patience_s: float) -> bool:
         os.close(descriptor)
 
 
-def _claim(path: Path, me: Driver) -> None:
-    """Write the file, unless a living process has; one at a time."""
+def _claim(path: Path, me: Driver) -> Driver | None:
+    """Write the file, unless a living process has, one at a time; the driver before."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -147,6 +156,7 @@ def _claim(path: Path, me: Driver) -> None:
                 f"`python -m pipelines stop {me.run}`"
             )
         _write(path, me)
+        return other
 
 
 def _write(path: Path, driver: Driver) -> None:

@@ -140,3 +140,18 @@ def test_a_damaged_file_is_nobody(tmp_path: Path) -> None:
     path.write_text(json.dumps(whole | {"pid": "1"}))
     assert last_driver("r") is None
     assert last_driver("none") is None
+
+
+def test_after_something_beside_the_iterations_the_word_before_holds_again() -> None:
+    with pytest.raises(KeyboardInterrupt), announced("r", "file://s", 5):
+        raise KeyboardInterrupt
+    before = known()
+    with announced("r", "file://s", 7, passing=True):
+        assert known().alive and known() != before
+    assert known() == before
+    with pytest.raises(ValueError, match="no"), announced("r", "file://s", 7, passing=True):
+        raise ValueError("no")
+    assert (known().outcome, known().message) == ("failed", "ValueError: no")
+    with announced("r", "file://s", 7, passing=True):  # the same again: it is no longer failed
+        pass
+    assert known().outcome == "finished"
