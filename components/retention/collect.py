@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from components.config import parse_config
 from components.errors import ConfigError
+from components.retention.notes import notes
 from components.retention.plan import Plan, Scope, folders_in, make_plan
 from components.retention.runs import KEEP_ALL, Rules, read_object, run_names, run_uses
 from components.retention.teams import aliased_uses, audited_uses, other_uses, team_names
@@ -48,7 +50,9 @@ def plan(
     folders = folders_in(sizes)
     entries = _entries(store, {folder.key for folder in folders})
     left = [] if run is not None else [left for left in store.unfinished() if _is_ours(left)]
-    return make_plan(folders, uses, entries, left, Scope(run, time.time(), grace_s))
+    scope = Scope(run, time.time(), grace_s)
+    found = make_plan(folders, uses, entries, left, scope)
+    return replace(found, notes=notes(store, sizes, found.items, scope))
 
 
 def _is_ours(left: Unfinished) -> bool:

@@ -18,6 +18,11 @@ def plan_lines(plan: Plan, dry_run: bool) -> list[str]:
             f"{fate} unfinished {left.key}, {size_text(left.bytes)}"
             for left, fate in plan.leftovers
         ]
+        lines += [
+            f"{note.fate} {note.key}, {size_text(note.bytes)}: {note.reason}"
+            for note in plan.notes
+            if note.fate is not Fate.KEEP
+        ]
     return lines
 
 
@@ -29,6 +34,8 @@ def _by_kind(plan: Plan) -> list[list[str]]:
         amounts.setdefault(item.kind, {}).setdefault(fate, []).append(item.folder.bytes)
     for left, of in plan.leftovers:
         amounts.setdefault("unfinished files", {}).setdefault(of, []).append(left.bytes)
+    for note in plan.notes:
+        amounts.setdefault(note.kind, {}).setdefault(note.fate, []).append(note.bytes)
     rows = [
         [kind, *(_amount(fates.get(fate, [])) for fate in _FATES)]
         for kind, fates in sorted(amounts.items())

@@ -51,12 +51,29 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Note:
+    """A small object that belongs to another: a policy's probe, a warm server's lease and door."""
+
+    key: str
+    bytes: int
+    fate: Fate
+    reason: str
+    """What it belongs to, or belonged to."""
+
+    @property
+    def kind(self) -> str:
+        """`probes` or `servers' notes`."""
+        return "probes" if self.key.startswith("probes/") else "servers' notes"
+
+
+@dataclass(frozen=True)
 class Plan:
     """All of it."""
 
     items: Sequence[Item]
     leftovers: Sequence[tuple[Unfinished, Fate]]
     grace_s: float
+    notes: Sequence[Note] = ()
 
 
 @dataclass(frozen=True)

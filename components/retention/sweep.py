@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from components.retention.plan import Fate, Folder, Item, Plan
+from components.retention.notes import is_useless
+from components.retention.plan import Fate, Folder, Item, Note, Plan
 from components.storage import Store, removal
 from components.storage.folders import MANIFEST
 from components.storage.removal import Action, Entry
@@ -25,6 +26,7 @@ class Done:
     num_spared: int = 0
     """Used by somebody between the plan and its execution."""
     num_leftovers: int = 0
+    """Unfinished files, and notes of what is gone."""
     num_bytes: int = 0
 
 
@@ -34,6 +36,8 @@ def carry_out(store: Store, plan: Plan, who: str, say: Say) -> Done:
     try:
         for item in plan.items:
             _carry_out_one(store, item, done, say)
+        for note in plan.notes:
+            _remove_note(store, note, plan.grace_s, done, say)
         for left, fate in plan.leftovers:
             if fate is Fate.REMOVE:
                 store.discard(left)
@@ -61,6 +65,15 @@ def _carry_out_one(store: Store, item: Item, done: Done, say: Say) -> None:
         else:
             done.num_spared += 1
             say(f"spared {describe(folder)}: somebody has used it just now")
+
+
+def _remove_note(store: Store, note: Note, grace_s: float, done: Done, say: Say) -> None:
+    """Only if what it belongs to is gone: its policy may have been spared a moment ago."""
+    if note.fate is Fate.REMOVE and is_useless(store, note, grace_s):
+        store.delete(note.key)
+        done.num_leftovers += 1
+        done.num_bytes += note.bytes
+        say(f"removed {note.key}, {size_text(note.bytes)}: {note.reason}")
 
 
 def _marked(store: Store, item: Item) -> Entry | None:

@@ -1,18 +1,21 @@
 """What goes and what stays of a store with several runs, and what is written down about it."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from components.errors import StorageError, TrackingError
+from components.probes import Probe, probe_key, write_probe
 from components.promotion.audit import Action
 from components.retention.collect import plan
 from components.retention.page import plan_lines
 from components.retention.plan import Fate, Plan
 from components.retention.runs import Rules
 from components.retention.sweep import Done, carry_out
+from components.rollout.warm.lease import Door, Lease, write_door, write_lease
 from components.settings import TrackingConfig
 from components.storage import Store, removal
 from tests.components.retention.made_up import Made
@@ -202,3 +205,66 @@ def test_a_registry_that_is_not_there_is_no_empty_registry(local: Made, tmp_path
     with pytest.raises(TrackingError, match=r"none.db: no such file, but teams tiny were"):
         planned(local, tracking=place)
     assert not (tmp_path / "none.db").exists()
+
+
+def probe_of(made: Made, sha256: str) -> str:
+    write_probe(made.store, sha256, Probe(((1,),), ((2,),), ((-1.0,),), ((-0.5,),)))
+    return probe_key(sha256)
+
+
+def test_a_probe_goes_with_its_policy(local: Made) -> None:
+    local.run("r", 4)
+    probes = [probe_of(local, local.states["r", i].policies["tool"].sha256) for i in range(5)]
+    lines = "\n".join(plan_lines(planned(local), dry_run=True))
+    assert f"removed {probes[1]}, " in lines and "policy tool@1 of run r" in lines
+    assert local.store.list("probes/") == sorted(probes)  # a dry run changes nothing
+    collected(local, grace_s=3600.0)
+    assert local.store.list("probes/") == sorted(probes)
+    done = collected(local)
+    assert local.store.list("probes/") == sorted(probes[i] for i in (0, 3, 4))
+    assert done.num_leftovers == 2
+
+
+def test_probes_without_a_policy_go_with_the_whole_store(local: Made) -> None:
+    local.run("r", 1)
+    old, kept = (
+        probe_of(local, "0" * 64),
+        probe_of(local, local.states["r", 1].policies["tool"].sha256),
+    )
+    collected(local, run="r")
+    assert local.store.list("probes/") == sorted((old, kept))
+    (note,) = (it for it in planned(local).notes if it.fate is Fate.REMOVE)
+    assert (note.key, note.reason) == (old, "its policy is gone")
+    collected(local)
+    assert local.store.list("probes/") == [kept]
+
+
+def test_a_probe_whose_policy_is_spared_stays(local: Made) -> None:
+    local.run("r", 4)
+    ref = local.states["r", 1].policies["tool"]
+    probe, found = probe_of(local, ref.sha256), planned(local)
+    local.put("r/1")  # somebody makes the same policy again
+    removal.append(local.store, f"policies/{ref.sha256}", removal.Action.KEPT, "used", None)
+    carry_out(local.store, found, "somebody", lambda _: None)
+    assert local.store.list("probes/") == [probe]
+
+
+@pytest.mark.parametrize(
+    ("age_s", "released", "grace_s", "left"),
+    [(10.0, False, 0.0, True), (2000.0, False, 0.0, False), (2000.0, False, 3600.0, True),
+     (10.0, True, 3600.0, False)],
+)  # fmt: skip
+def test_notes_of_servers_go_when_no_driver_keeps_them(
+    local: Made, age_s: float, released: bool, grace_s: float, left: bool
+) -> None:
+    local.run("r", 1)
+    lease = Lease("me", 3, 300.0, time.time() - age_s, "http://x", released)
+    write_lease(local.store, "r", "warm-r", lease)
+    write_door(local.store, "r", "warm-r", Door("key", "boot"))
+    write_door(local.store, "r", "warm-old", Door("key", "boot"))  # its lease is gone
+    lines = "\n".join(plan_lines(planned(local, grace_s=grace_s), dry_run=True))
+    assert ("removed runs/r/servers/warm-r/door.json" in lines) is not left
+    assert "removed runs/r/servers/warm-old/door.json" in lines
+    collected(local, grace_s=grace_s)
+    names = ["runs/r/servers/warm-r/door.json", "runs/r/servers/warm-r/lease.json"]
+    assert local.store.list("runs/r/servers/") == (names if left else [])
