@@ -1,0 +1,68 @@
+"""The reader of pages is strict: what a page says is done, and compared."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.walkthrough import Walk, shape
+
+PAGE = """# A page
+
+```text
+# greeting.txt
+hello ADDRESS
+```
+
+```bash
+export NAME="a reader"
+cat greeting.txt; echo "$NAME took 3 min 07 s, 12.5 %"
+kubectl apply -f nothing.yaml         # needs a cluster
+test -e \\
+    missing                           # exit code 1
+```
+
+```text
+hello ADDRESS
+...
+a reader took 41 s, 99 %
+```
+"""
+
+
+def walk(folder: Path, text: str = PAGE, **replaced: str) -> Walk:
+    """Through a page of this text."""
+    (folder / "page.md").write_text(text)
+    made = Walk(folder / "page.md", folder, replaced)
+    made.through()
+    return made
+
+
+def test_a_page_is_followed(tmp_path: Path) -> None:
+    walked = walk(tmp_path, ADDRESS="localhost")
+    assert (tmp_path / "greeting.txt").read_text() == "hello localhost\n"
+    assert walked.printed("cat") == "hello localhost\na reader took 3 min 07 s, 12.5 %\n"
+    assert walked.left_out == ["kubectl apply -f nothing.yaml"]
+    assert [command.code for command in walked.commands] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("# exit code 1", "", "test -e missing"),
+        ("41 s, 99 %", "41 s, 99 points", "(?s)points.*not printed by"),
+        ("hello ADDRESS\n...", "hello\n...", "(?s)hello.*not printed by"),
+        ("ADDRESS", "address", "has no .*ADDRESS"),
+    ],
+)  # fmt: skip
+def test_what_is_not_as_the_page_says_is_a_fault(
+    right: str, wrong: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AssertionError, match=words):
+        walk(tmp_path, PAGE.replace(right, wrong), ADDRESS="localhost")
+
+
+def test_lines_differ_in_more_than_numbers() -> None:
+    assert shape("scouts-1f3351de@3  +43.8 (9 won) in 2 min 09 s") == shape(
+        "scouts-ab12cd34@7 -5 (12 won) in 41 s"
+    )
+    assert shape("3 won") != shape("3 lost")
