@@ -55,14 +55,19 @@ def describe(api: Api, run: Run) -> list[str]:
     ]
 
 
-def terminate(api: Api, runs: Iterable[Run], patience_s: float, say: Say) -> bool:
-    """End the active ones of these runs; whether all have ended in time."""
+def ask_to_terminate(api: Api, runs: Iterable[Run], say: Say) -> list[Run]:
+    """Ask it of the active ones, which are returned; they take their time to end."""
     active = [run for run in runs if not run.ended]
     for run in active:
         api.terminate(run.id)
         say(f"{run.name}: asked to terminate: {api.link(run.id)}")
+    return active
+
+
+def await_ended(api: Api, runs: Iterable[Run], patience_s: float, say: Say) -> bool:
+    """Wait for runs that were asked to terminate; whether all have ended in time."""
     end = time.monotonic() + patience_s
-    for run in active:
+    for run in runs:
         while not (state := api.get(run.id)).ended:
             if time.monotonic() > end:
                 say(f"{run.name}: still {state.state} after {patience_s:.0f} s; look again later")

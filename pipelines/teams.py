@@ -13,7 +13,7 @@ from components.state import latest_iteration, read_state
 from components.storage import Store, open_store
 from components.tracking import teams as registered
 from components.tracking.manifest import TeamManifest
-from pipelines.finding import find_run, read_config
+from pipelines.finding import find_run, is_file, read_config
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,13 @@ def _registered(
 
 
 def _of_run(text: str, store_uri: str | None) -> FoundTeam:
-    name, _, number = text.rpartition(":")
-    run, wanted = (name, int(number)) if name and number.isdecimal() else (text, None)
+    name, colon, number = text.rpartition(":")
+    if colon and not (name and number.isdecimal()) and not is_file(text):
+        raise ConfigError(
+            f"team {text!r}: {number!r} is no iteration; expected RUN:4, RUN for its latest, "
+            "TEAM@alias or TEAM@v2"
+        )
+    run, wanted = (name, int(number)) if colon and not is_file(text) else (text, None)
     found = find_run(run, store_uri)
     latest = latest_iteration(found.store, found.name)
     iteration = latest if wanted is None else wanted

@@ -22,7 +22,9 @@ def add(verbs: Any) -> None:
         "--kubernetes-manifest", action="store_true",
         help="write the resources Pipeline and PipelineVersion, for GitOps",
     )  # fmt: skip
-    verb.add_argument("--namespace", metavar="NS", help="of these resources")
+    verb.add_argument(
+        "--namespace", metavar="NS", help="of these resources, with --kubernetes-manifest alone"
+    )
     verb.add_argument(
         "--service-account", metavar="SA",
         help="of the iterations' runs, with --pipeline training; the runs of other pipelines get "
@@ -35,6 +37,11 @@ def _compile(options: argparse.Namespace) -> int:
 
     config, profile = arguments.load(options, ask=False), arguments.open_profile(options)
     profile = _with_account(profile, options)
+    if options.namespace is not None and not options.kubernetes_manifest:
+        raise ConfigError(
+            "--namespace: a pipeline's YAML carries none; each run is given its own, by `submit "
+            "--namespace` or in the UI. Add --kubernetes-manifest to write resources, which do"
+        )
     if options.kubernetes_manifest:
         place = (options.output, options.pipeline, options.namespace)
         spec = compile_manifest(config, profile, *place)

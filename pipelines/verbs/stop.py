@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines import arguments
 
 if TYPE_CHECKING:
+    from pipelines.api import Api
     from pipelines.finding import FoundRun
 
 TEXT = "stop a run: the process that drives it here, and with --endpoint its run on the cluster"
@@ -37,16 +38,23 @@ def _stop(options: argparse.Namespace) -> int:
 
     api = connect_if_asked(options)  # before anything is ended: the answer may be no
     found = open_run(options.run, options.store)
-    ended = _stop_driver(found, options.wait_s)
-    if api is not None:
-        from pipelines.remote import runs_of, terminate
-
-        active = [run for run in runs_of(api, found) if not run.ended]
-        if not active:
-            print(f"{found.name}: no active run of it on {options.endpoint}")
-        ended = terminate(api, active, options.wait_s, print) and ended
+    ended = _stop_driver(found, options.wait_s) if api is None else _stop_both(api, found, options)
     print("\n".join(_left(found)))
     return arguments.OK if ended else arguments.FAILED
+
+
+def _stop_both(api: "Api", found: "FoundRun", options: argparse.Namespace) -> bool:
+    """The run on the cluster is asked first: a driver that is stopped while it goes on says so."""
+    from pipelines.remote import ask_to_terminate, await_ended, runs_of
+
+    asked = ask_to_terminate(api, runs_of(api, found), print)
+    ended = _stop_driver(found, options.wait_s)
+    known = {run.id for run in asked}
+    later = [run for run in runs_of(api, found) if run.id not in known]  # the driver's last deed
+    asked += ask_to_terminate(api, later, print)
+    if not asked:
+        print(f"{found.name}: no active run of it on {options.endpoint}")
+    return await_ended(api, asked, options.wait_s, print) and ended
 
 
 def _stop_driver(found: "FoundRun", wait_s: float) -> bool:

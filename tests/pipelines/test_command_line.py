@@ -112,3 +112,18 @@ def test_a_reader_that_has_enough_is_no_fault() -> None:
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("name: quickstart")
     assert done.stderr == ""
+
+
+def test_a_namespace_that_nothing_carries_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "p.yaml"
+    command = ["compile", str(QUICKSTART), "-o", str(written), "--namespace", "teams"]
+    assert main(command) == 2 and not written.exists()
+    assert "Add --kubernetes-manifest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["r:x", "r:", ":3", "r:-1"])
+def test_what_a_team_is_called_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", text, "r:1"]) == 2
+    assert "expected RUN:4, RUN for its latest, TEAM@alias or TEAM@v2" in capsys.readouterr().err

@@ -162,3 +162,18 @@ def test_a_stop_says_what_becomes_of_the_run(
         if terminate:
             wait_for(lambda: api.runs[0].state == "CANCELED")
         assert (api.runs[0].state == "RUNNING") == (not terminate)
+
+
+def test_stop_with_the_cluster_leaves_nobody_who_says_that_it_goes_on(desk: Desk) -> None:
+    desk.commits.hold = "preparation"
+    with serving(desk.commits) as api:
+        driver = desk.process(api, "--wait")
+        wait_for(lambda: bool(api.runs), 60)
+        wait_for(lambda: api.runs[0].state == "RUNNING")
+        store = f"file://{desk.path.parent}/store"
+        assert main(["stop", "r", "--store", store, "--endpoint", api.url]) == 0
+        out, _ = driver.communicate(timeout=60)
+        told = desk.capture.readouterr().out
+        assert api.runs[0].state == "CANCELED" and len(api.runs) == 1
+        assert told.index("r-preparation: asked to terminate") < told.index("go on with: ")
+        assert "r-preparation: CANCELED" in told and "goes on on the cluster" not in out
