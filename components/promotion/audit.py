@@ -54,14 +54,20 @@ class Entry:
 def append(store: Store, team: str, entry: Entry) -> Entry:
     """Write the next entry; several writers get different numbers. Returns it as written."""
     number = len(history(store, team))
-    when = datetime.now(UTC).isoformat(timespec="seconds")
     for _ in range(_ATTEMPTS):
         number += 1
-        values = asdict(entry) | {"number": number, "when": when, "who": entry.who or who()}
-        data = json.dumps(values, indent=1, sort_keys=True).encode()
-        if store.create(f"{_prefix(team)}{number:06d}.json", data):
-            return _entry(values)
+        if written := append_as(store, team, entry, number):
+            return written
     raise StorageError(f"{store.uri}/{_prefix(team)}: {_ATTEMPTS} numbers from {number} are taken")
+
+
+def append_as(store: Store, team: str, entry: Entry, number: int) -> Entry | None:
+    """Write the entry with this number, for what holds only as long as no other was written; None
+    if somebody else has it."""
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    values = asdict(entry) | {"number": number, "when": when, "who": entry.who or who()}
+    data = json.dumps(values, indent=1, sort_keys=True).encode()
+    return _entry(values) if store.create(f"{_prefix(team)}{number:06d}.json", data) else None
 
 
 def history(store: Store, team: str) -> list[Entry]:

@@ -43,26 +43,42 @@ def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
     return Plan(line[-1], line[-2], False, len(entries), entries[-1].when)
 
 
-def rollback(store: Store, settings: TrackingConfig, team: str, who: str = "") -> TeamManifest:
-    """Carry out the plan: make the previous champion the champion again; again to go back further.
+def rollback(
+    store: Store, settings: TrackingConfig, team: str, shown: Plan, who: str = ""
+) -> TeamManifest:
+    """Carry out a plan: make the previous champion the champion again; again to go back further.
 
-    `who` is written to the log; empty: the login name. TrackingError if the registry fails.
+    `who` is written to the log; empty: the login name. TrackingError if the registry fails, or if
+    it would no longer do what was shown: then nothing is moved.
     """
     chosen = plan(store, settings, team)
+    if (chosen.before, chosen.after, chosen.repair) != (shown.before, shown.after, shown.repair):
+        raise _changed(team, shown)
     if chosen.repair:
         return _move(settings, team, chosen.after, chosen.when)
-    key = f"rollback/{chosen.num_entries + 1}"
-    entry = audit.Entry(audit.Action.ROLLED_BACK, key, chosen.before, chosen.after, who=who)
-    return _recorded(store, settings, team, entry)
+    number = chosen.num_entries + 1
+    entry = audit.Entry(
+        audit.Action.ROLLED_BACK, f"rollback/{number}", chosen.before, chosen.after, who=who
+    )
+    written = audit.append_as(store, team, entry, number)
+    if written is None:
+        raise _changed(team, shown)
+    return _recorded(store, settings, team, written)
+
+
+def _changed(team: str, shown: Plan) -> TrackingError:
+    return TrackingError(
+        f"team {team!r}: somebody moved its aliases or promoted in the meantime, so it is not "
+        f"{shown.before['label']} -> {shown.after['label']} any more; nothing was moved, ask again"
+    )
 
 
 def _recorded(
     store: Store, settings: TrackingConfig, team: str, entry: audit.Entry
 ) -> TeamManifest:
-    """Write the entry, then move; write down if the move failed."""
-    written = audit.append(store, team, entry)
+    """Move what an entry says; write down if the move failed."""
     try:
-        return _move(settings, team, entry.after, written.when)
+        return _move(settings, team, entry.after, entry.when)
     except TrackingError as error:
         failed = audit.Entry(
             audit.Action.FAILED, entry.key, entry.before, entry.after, gate={"error": str(error)}

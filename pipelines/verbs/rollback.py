@@ -42,7 +42,7 @@ def _rollback(options: argparse.Namespace) -> int:
         if input("move the aliases? [y/N] ").strip().lower() not in ("y", "yes"):
             print("nothing was moved")
             return arguments.OK
-    now = rollback(store, chosen.tracking, chosen.team, options.who)
+    now = rollback(store, chosen.tracking, chosen.team, intended, options.who)
     print(f"champion of {chosen.team}: {now.label}, {_versions(now.versions)}")
     return arguments.OK if mirror(chosen.tracking, now, None) else arguments.FAILED
 

@@ -10,11 +10,18 @@ import pytest
 
 from components.errors import RecordError, TrackingError
 from components.promotion.audit import Action
-from components.promotion.rollback import rollback
+from components.promotion.rollback import plan, rollback
 from components.tracking import registry
+from components.tracking.manifest import TeamManifest
 from tests.components.promotion.promoting import Step
 from tests.components.promotion.reports import BAD, make_report, write_inputs
 from tests.components.tracking.stores import points
+
+
+def back(step: Step, who: str = "") -> TeamManifest:
+    """What is shown is carried out."""
+    place = (step.store, step.config.tracking, "traced")
+    return rollback(*place, plan(*place), who)
 
 
 def test_first_champion(step: Step) -> None:
@@ -110,21 +117,54 @@ def test_mixed_champion_is_refused_by_name(step: Step) -> None:
         TrackingError, match=r"mixture, not r@4: role 'B' is at version 1 .* expected 2"
     ):
         registry.champion(step.config)
-    assert rollback(step.store, step.config.tracking, "traced").label == "r@4"
+    assert back(step).label == "r@4"
     assert step.aliases("champion") == ["2", "2", "2"]
 
 
 def test_rollback_goes_back_step_by_step(step: Step) -> None:
     for iteration in (3, 4, 5):
         assert step(step.state(iteration))["promoted"]
-    assert rollback(step.store, step.config.tracking, "traced", who="kim").label == "r@4"
+    assert back(step, "kim").label == "r@4"
     assert step.aliases("champion") == ["2", "2", "2"]
-    assert rollback(step.store, step.config.tracking, "traced").label == "r@3"
+    assert back(step).label == "r@3"
     with pytest.raises(TrackingError, match="no earlier champion"):
-        rollback(step.store, step.config.tracking, "traced")
+        back(step)
     entry = step.log[3]
     assert (entry.action, entry.who) == (Action.ROLLED_BACK, "kim")
     assert entry.before and entry.before["label"] == "r@5" and entry.after["label"] == "r@4"
+
+
+def test_only_the_rollback_that_was_shown_is_carried_out(step: Step) -> None:
+    for iteration in (3, 4):
+        step(step.state(iteration))
+    place = (step.store, step.config.tracking, "traced")
+    shown = plan(*place)
+    assert not step(step.state(5), BAD, BAD)["promoted"]  # a refusal changes nothing of it
+    step(step.state(6))
+    with pytest.raises(TrackingError, match=r"not r@4 -> r@3 any more; nothing was moved"):
+        rollback(*place, shown)
+    assert step.aliases("champion") == ["4", "4", "4"] and len(step.log) == 4
+    shown = plan(*place)
+    registry.move_alias(  # by hand, while somebody is asked
+        step.config.tracking, registry.read_version(step.config.tracking, "traced", "1"), "champion"
+    )
+    with pytest.raises(TrackingError, match="nothing was moved"):
+        rollback(*place, shown)
+    assert step.aliases("champion") == ["1", "1", "1"] and len(step.log) == 4
+
+
+def test_of_two_rollbacks_at_a_time_one_goes_back(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for iteration in (3, 4, 5):
+        step(step.state(iteration))
+    place = (step.store, step.config.tracking, "traced")
+    shown = plan(*place)
+    assert back(step).label == "r@4"
+    monkeypatch.setattr("components.promotion.rollback.plan", lambda *_: shown)  # read before
+    with pytest.raises(TrackingError, match="nothing was moved"):
+        rollback(*place, shown)
+    assert step.aliases("champion") == ["2", "2", "2"] and len(step.log) == 4
 
 
 def test_repeated_promotion_does_not_undo_a_rollback(step: Step) -> None:
@@ -133,7 +173,7 @@ def test_repeated_promotion_does_not_undo_a_rollback(step: Step) -> None:
     champion = registry.champion(step.config)
     report = make_report(step.config, state, champion=champion and champion.playing)
     step.run(state, report)
-    rollback(step.store, step.config.tracking, "traced")
+    back(step)
     verdict = step.run(state, report)
     assert not verdict["promoted"] and "audit entry 3" in verdict["reasons"][0]
     assert step.aliases("champion") == ["1", "1", "1"]

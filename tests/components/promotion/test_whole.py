@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.errors import TrackingError
-from components.promotion.rollback import rollback
+from components.promotion.rollback import plan, rollback
 from components.state import read_state
 from components.tracking import registry, teams
 from tests.components.promotion.promoting import Step, copied, prepared
@@ -70,7 +70,8 @@ def test_rollback_goes_back_to_a_whole_team(two: Step) -> None:
     two.client.set_registered_model_alias("traced.A", "champion", "1")
     with pytest.raises(TrackingError, match="role 'A' is at version 1 of traced.A, expected 2"):
         registry.champion(two.config)
-    assert rollback(two.store, two.config.tracking, "traced").label == "r@4"
+    place = (two.store, two.config.tracking, "traced")
+    assert rollback(*place, plan(*place)).label == "r@4"
     champion = registry.champion(two.config)
     assert champion is not None and champion.label == "r@4"
 
