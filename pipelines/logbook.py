@@ -9,6 +9,7 @@ from typing import TextIO
 
 from components.errors import ConfigError
 from components.progress import Progress, parse_progress
+from pipelines.framing import Frame
 from pipelines.presence import last_driver
 from pipelines.runner import RUNS, STEP_MARK, log_path
 
@@ -40,13 +41,20 @@ def is_step(name: str, wanted: str) -> bool:
     return wanted.replace("-", "_") in (plain, re.sub(r"_\d+$", "", plain))
 
 
-def show(run: str, iteration: int | None, step: str | None, follow: bool, say: Say) -> None:
-    """Print a log, by default that of the last iteration; ConfigError if there is none."""
+def show(
+    run: str, iteration: int | None, step: str | None, follow: bool, say: Say, whole: bool = False
+) -> None:
+    """Print a log, by default that of the last iteration; ConfigError if there is none.
+
+    `whole`: with all that kfp's local runner says around the steps.
+    """
     path = _chosen(run, iteration)
     if step is not None and not follow:
         _check_step(path, step)
+    frame = Frame()
     for line in _lines(run, path, iteration is None, step, follow):
-        say(line)
+        for own in [line] if whole else frame.own(line):
+            say(own)
 
 
 def current_step(run: str, iteration: int) -> tuple[str, Progress | None]:

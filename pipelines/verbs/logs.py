@@ -12,7 +12,8 @@ MORE = """examples:
   python -m pipelines logs quickstart-fa64ed1b -f                  # as they are written
   python -m pipelines logs quickstart-fa64ed1b --step rollout --endpoint http://127.0.0.1:8888
 
-Here the logs are build/runs/<run>/logs/<iteration>.log, one attempt after the other. A cluster is
+Here the logs are build/runs/<run>/logs/<iteration>.log, one attempt after the other; of kfp's local
+runner the steps' own lines are shown, with --all everything. A cluster is
 asked through Kubeflow's API: of pods that are gone it has what Argo archived."""
 
 
@@ -30,6 +31,9 @@ def add(verbs: Any) -> None:
         help="default: the last; 0: the start",
     )
     verb.add_argument("-f", "--follow", action="store_true", help="go on as more is printed")
+    verb.add_argument(
+        "--all", action="store_true", help="also what kfp's local runner says around the steps"
+    )
     add_access(verb, "shows the logs of its pods")
 
 
@@ -45,7 +49,7 @@ def _logs(options: argparse.Namespace) -> int:
 
         show_logs(connect(options), found, *chosen)
     else:
-        show(found.name, *chosen)
+        show(found.name, *chosen, options.all)
     return arguments.OK
 
 

@@ -199,6 +199,58 @@ def test_the_lines_of_kfps_local_runner_are_known() -> None:
     assert not is_step("update-tool", "update") and is_step("update-2", "update")
 
 
+LOCAL_LOG = """\
+--- iteration {'iteration': 1}
+18:52:36.701 - INFO - Running pipeline: 'rolewise-quickstart-iteration'
+RULE
+18:52:36.710 - INFO - Executing task 'rollout'
+--- step rollout
+18:52:36.712 - INFO - Streamed logs:
+
+    [KFP Executor 2026-11-29 18:52:36,841 INFO]: Looking for component `rollout` in --component_x
+    [KFP Executor 2026-11-29 18:52:36,841 INFO]: Got executor_input:
+    {
+        "inputs": {
+            "parameterValues": {
+                "iteration": 1
+            }
+        }
+    }
+    [KFP Executor 2026-11-29 18:52:45,625 WARNING]: no Triton
+    engine: vllm
+
+      two lines
+    {
+    [KFP Executor 2026-11-29 18:52:56,817 INFO]: Wrote executor output file to /x
+    
+
+18:52:58.831 - INFO - Task 'rollout' finished with status SUCCESS
+18:52:58.832 - INFO - Task 'rollout' outputs:
+    scored: Dataset( name='scored',
+                     metadata={} )
+RULE
+18:52:58.834 - INFO - Executing task 'group'
+18:52:58.834 - INFO - Streamed logs:
+
+    error: group (run r, iteration 1): no luck
+
+18:52:59.170 - ERROR - Task 'group' finished with status FAILURE
+Pipeline failed
+""".replace("RULE", "-" * 80).splitlines()  # noqa: W293
+
+
+def test_of_kfps_local_runner_the_steps_own_lines_are_shown(desk: Desk) -> None:
+    desk.log(1, *LOCAL_LOG)
+    own = [
+        "--- step rollout", "no Triton", "engine: vllm", "", "  two lines", "{",
+        "--- step group", "error: group (run r, iteration 1): no luck", "",
+        "18:52:59.170 - ERROR - Task 'group' finished with status FAILURE", "Pipeline failed",
+    ]  # fmt: skip
+    assert desk.say("logs", "r").splitlines() == [LOCAL_LOG[0], *own]
+    assert desk.say("logs", "r", "--all").splitlines() == LOCAL_LOG
+    assert desk.say("logs", "r", "--step", "rollout").splitlines() == own[:6]
+
+
 def test_logs_are_followed_into_the_next_iteration_until_the_driver_ends(desk: Desk) -> None:
     desk.log(1, f"{STEP_MARK}rollout", "one")
     follower = [sys.executable, "-m", "pipelines", "logs", "r", "-f"]
