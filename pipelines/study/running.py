@@ -28,6 +28,8 @@ from pipelines.study.plan import Study, references
 
 STUDIES = Path("build/studies")
 POLL_S = 2.0
+TELL_S = 60.0
+"""Between two lines about how far the running arms are."""
 Job = tuple[str, int]
 """Arm and seed."""
 
@@ -155,12 +157,16 @@ class Scheduler:
         store = store_of(self.study)
         waiting = [job for job in jobs if not is_done(self.study, store, job)]
         total, began = len(waiting), time.monotonic()
+        told = began
         if len(jobs) > total:
             self.say(f"{len(jobs) - total} of {len(jobs)} runs are done already")
         try:
             while waiting or self._running:
                 self._start_some(waiting)
                 self._collect(total, began)
+                if self._running and time.monotonic() - told >= TELL_S:
+                    told = time.monotonic()
+                    self.say(f"  {', '.join(self._stands(store, job) for job in self._running)}")
         finally:
             self._end_all()
         if self._failed:
@@ -202,6 +208,15 @@ class Scheduler:
             left = (time.monotonic() - began) / ended * (total - ended)
             rest = f", about {duration(left)} left" if total > ended else ""
             self.say(f"[{ended}/{total}] {name}: done in {spent}{rest}")
+
+    def _stands(self, store: Store, job: Job) -> str:
+        """How far a run is, as one that is begun can be."""
+        arm, run = job[0], self.study.run_name(*job)
+        if latest_iteration(store, run) is None:
+            return f"{arm}-s{job[1]} starts"
+        budget = self.study.budget(arm)
+        spent = f"{candidates(store, run):,} of {budget:,} candidates" if budget else "evaluates"
+        return f"{arm}-s{job[1]} {spent}"
 
     def _end_all(self) -> None:
         """Interrupt what still runs; each is a process group of its own."""

@@ -1,7 +1,7 @@
 """`python -m pipelines study`: arms of one experiment, several seeds, an equal sampling budget."""
 
 import argparse
-import sys
+import os
 from typing import Any
 
 from pipelines import arguments
@@ -45,7 +45,9 @@ def _study(options: argparse.Namespace) -> int:
     study = load_study(options.study, options.short)
     _check(study, options)
     if options.one:
-        run_arm(study, (options.one[0], int(options.one[1])), sys.stdout)
+        # Of its own, for what the steps print to standard output goes to the run's logs.
+        with os.fdopen(os.dup(1), "w") as out:
+            run_arm(study, (options.one[0], int(options.one[1])), out)
         return arguments.OK
     if not options.results:
         command = ["-m", "pipelines", "study", options.study, *["--short"] * options.short]

@@ -1,6 +1,8 @@
 """Arms are trained to their budget, go on after a stop, and are scheduled after their starts."""
 
 import os
+import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,6 +19,7 @@ from pipelines.study.results import findings, results
 from pipelines.study.running import ArmsFailed, Scheduler, candidates, is_done, jobs_of, run_arm
 from tests.pipelines.study.studies import ARMS, write_study
 
+ROOT = Path(__file__).parents[3]
 NOTE = (
     "import sys; arm = sys.argv[2]; open({log!r}, 'a').write(arm + chr(10)); "
     "sys.exit(3 if arm == {failing!r} else 0)"
@@ -69,6 +72,33 @@ def test_a_study_is_trained_and_told(tmp_path: Path) -> None:
     publish(study, str(path), lambda text: None)
     assert "old" not in readme.read_text() and readme.read_text().endswith("rest\n")
     assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.full
+def test_the_command_tells_how_far_its_arms_are(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    command = [sys.executable, "-m", "pipelines", "study", str(path), "--arms", "team"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\[2/2\] words-team-s0: done in ", done.stdout)
+    log = (tmp_path / "build/studies/words/team-s0.log").read_text()
+    assert re.search(r"^iteration 1, 0 of 20 candidates \| rollout \d+ s$", log, re.MULTILINE)
+
+
+def test_running_arms_are_told_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "TELL_S", 0.0)
+    said: list[str] = []
+    study = load_study(write_study(tmp_path))
+    script = "import time; time.sleep(0.3)"
+    Scheduler(study, ["-c", script], 2, said.append, lambda _: time.sleep(0.05)).run(
+        jobs_of(study, ["shared"])
+    )
+    assert said[0] == "  shared-s0 starts"
 
 
 def schedule(tmp_path: Path, script: str, **changes: object) -> list[str]:
