@@ -93,6 +93,8 @@ def wanted(found: FoundTeam, cache: Path, merge: bool = False, role: str | None 
     facts = {
         "team": found.name, "run": found.run, "iteration": found.iteration,
         "dtype": config.rollout.dtype,
+        "tensor_parallel": config.rollout.tensor_parallel,
+        "quantization": config.rollout.quantization,
         "envs": (manifest.envs if manifest else None) or env_pins(config),
         "evaluation": dict(manifest.evaluation) if manifest else {},
         "gate": dict(manifest.gate) if manifest else {},

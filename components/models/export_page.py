@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from components.models.serving import Limits, vllm_words
+from components.models.serving import Limits, engine_words, vllm_words
 
 _PYTHON = """\
 import json
@@ -60,6 +60,7 @@ def commands(export: Mapping[str, Any], root: str = ".", port: int = 8000) -> li
         length = min(entry["max_length"] for entry in entries.values())
         limit = Limits(length, rank)
         words = vllm_words(f"{root}/{home}", roles, adapters, limit, export["dtype"])
+        words += engine_words(export["tensor_parallel"], export["quantization"])
         found.append([*words, "--port", str(port + number)])
     return found
 

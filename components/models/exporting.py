@@ -68,6 +68,10 @@ class Export:
     """environment -> name, version, reward, digests of its options and prompts."""
     evaluation: dict[str, float] = field(default_factory=dict)
     gate: dict[str, Any] = field(default_factory=dict)
+    tensor_parallel: int = 1
+    """GPUs of each server, as in training."""
+    quantization: str | None = None
+    """Of the weights while they play, as in training."""
     schema_version: int = SCHEMA_VERSION
 
 

@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ import yaml
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError
+from components.models.export_page import commands
+from components.models.exporting import Export, ExportedPolicy
 from components.models.serving import servers
 from components.policies import FolderRef, PolicyRef, Team
 from pipelines.__main__ import _parser
 from pipelines.deployment import copied, is_loose, write_manifest
 from pipelines.profile import Profile
 from pipelines.serving import plans
-from pipelines.teams import FoundTeam
+from pipelines.teams import FoundTeam, wanted
 from tests.components.rollout_engines.tiny_team import make_policy, make_store
 from tests.deploy.custom_resources import read_schema, schema_faults
 from tests.deploy.schema import faults
@@ -134,9 +136,13 @@ def test_a_quantised_team_is_served_quantised_everywhere(tmp_path: Path) -> None
     _, service, _ = yaml.safe_load_all((tmp_path / "team.yaml").read_text())
     lines = [line for line in said if line.startswith("vllm serve")]
     here = [" ".join(plan.words) for plan in plans(found(OWN, config=config))]
-    for words in (" ".join(arguments_of(service)), *lines, *here):
+    facts = wanted(found(OWN, config=config), tmp_path).facts
+    policy = ExportedPolicy("policies/a", None, "a@1", "0", False, 0, 256, "")
+    exported = Export(**facts, roles={"tool": "a"}, policies={"a": policy})
+    alone = [" ".join(words) for words in commands(asdict(exported))]
+    for words in (" ".join(arguments_of(service)), *lines, *here, *alone):
         assert "--tensor-parallel-size 2 --quantization fp8" in words
-    assert len(lines) == len(here) == 2
+    assert len(lines) == len(here) == 2 and len(alone) == 1
 
 
 @pytest.mark.parametrize("team", [TEAM, OWN])
