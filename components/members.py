@@ -11,6 +11,7 @@ from typing import Any
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.mixture import MemberConfig, shares
+from components.schedule import spans
 from envs.base import Environment
 from envs.naming import named
 from envs.registry import Recipe
@@ -89,6 +90,14 @@ def build(
         if member and text.startswith("env."):
             raise ConfigError(f"{field}{text.removeprefix('env')}") from error
         raise ConfigError(f"{field}: {text}") from error
+
+
+def parts_of(members: Sequence[Member], start: int, count: int) -> dict[str, range]:
+    """Member -> which tasks of its own stream are tasks start .. start + count - 1 of the run's.
+
+    By the members' names: an environment named `module:factory` has a name of its own.
+    """
+    return spans({member.name: member.share for member in members}, start, count)
 
 
 def training_shares(config: ExperimentConfig) -> dict[str, Fraction]:

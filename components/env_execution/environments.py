@@ -14,8 +14,8 @@ from components.members import (
     check_roles,
     open_members,
     open_one,
+    parts_of,
 )
-from components.schedule import spans
 from envs.base import Environment, HasLexicon, Split, StepsMany, Task
 from envs.registry import Recipe
 
@@ -67,8 +67,7 @@ def training_tasks(
     members: Sequence[Member], config: ExperimentConfig, next_task: int
 ) -> dict[str, Sequence[Task]]:
     """Environment -> its part of the run's next training tasks, from the state's cursor."""
-    shares = {member.name: member.share for member in members}
-    parts = spans(shares, next_task, config.rollout.num_tasks)
+    parts = parts_of(members, next_task, config.rollout.num_tasks)
     return {
         member.name: _draw(member.env, Split.TRAIN, config.seed, part.start, len(part))
         if (part := parts[member.name])

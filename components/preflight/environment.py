@@ -1,6 +1,6 @@
 """Whether the environments open, have enough tasks, and write prompts that fit."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from components.config import ExperimentConfig
@@ -10,10 +10,9 @@ from components.env_execution.environments import (
     open_environments,
     training_tasks,
 )
-from components.members import Member, training_shares
+from components.members import Member, parts_of
 from components.preflight.findings import Finding, ok, warn
-from components.schedule import spans
-from envs.base import HasLexicon, Split, Task
+from envs.base import HasLexicon, Split
 
 NUM_SHOWN = 16
 """Training tasks whose first prompts are looked at."""
@@ -54,25 +53,26 @@ def check_environment(config: ExperimentConfig) -> Iterator[Finding]:
     """Roles, and the tasks of all splits and benchmarks, drawn as the run will draw them."""
     members = open_environments(config)
     drawn = training_tasks(members, config, 0)
+    wanted = parts_of(members, 0, config.rollout.num_tasks)
     for member in members:
-        yield from _check_member(config, member, drawn, f" {member.name}" if config.envs else "")
+        counts = len(drawn[member.name]), len(wanted[member.name])
+        yield from _check_member(config, member, *counts)
     for name, chosen in config.evaluation.benchmarks.items():
         bench = open_benchmark(config, name)
         yield _held_out(bench, f"benchmark {name}", Split(chosen.split))
 
 
 def _check_member(
-    config: ExperimentConfig, member: Member, drawn: Mapping[str, Sequence[Task]], label: str
+    config: ExperimentConfig, member: Member, found: int, wanted: int
 ) -> Iterator[Finding]:
-    """One environment; `label` tells it from others."""
-    env = member.env
+    """One environment; `found` of the `wanted` first training tasks exist."""
+    env, label = member.env, f" {member.name}" if config.envs else ""
     roles = ", ".join(f"{role} = {config.roles[role]}" for role in env.roles)
     share = f", {float(member.share):.1%} of the tasks" if label else ""
     kind = (config.environments[env.name].name or env.name) if label else env.name
     text = f"{kind} {env.version}, {env.order.value}: {roles}{share}"
     yield ok(f"environment{label}", text)
-    wanted = len(spans(training_shares(config), 0, config.rollout.num_tasks)[env.name])
-    yield _counted(f"training tasks{label}", len(drawn[env.name]), wanted, "rollout.num_tasks")
+    yield _counted(f"training tasks{label}", found, wanted, "rollout.num_tasks")
     for split in [Split.VALIDATION, *([Split.TEST] if config.evaluation.test else [])]:
         yield _held_out(member, split.value, split, label)
 

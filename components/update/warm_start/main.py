@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 
 from components.config import ExperimentConfig
 from components.errors import ConfigError
-from components.members import open_members, training_shares
+from components.members import open_members, parts_of
 from components.policies import PolicyRef
-from components.schedule import spans
 from components.seeds import derive_seed
 from components.settings import UpdateConfig, WarmStartConfig
 from components.step import StepContext, run_step
@@ -98,9 +97,10 @@ def _demonstrations(
 ) -> dict[str, Sequence[Demonstration]]:
     """Policy -> what it is shown, environment after environment; training shuffles it."""
     seed = derive_seed("warm_start", config.seed)
-    parts = spans(training_shares(config), 0, settings.num_tasks)
+    members = open_members(config)
+    parts = parts_of(members, 0, settings.num_tasks)
     shown: dict[str, Sequence[Demonstration]] = {name: [] for name in config.policies}
-    for member in open_members(config):
+    for member in members:
         roles = {role: config.roles[role] for role in member.env.roles}
         count = len(parts[member.name])
         found = demonstrate(member.env, roles, seed, count, member.num_turns)

@@ -229,3 +229,10 @@ def test_warm_servers_hold_gpus_besides_the_other_steps() -> None:
     assert shared[2].level is Level.FAIL and shared[2].subject == "server a + b"
     (cpus,) = _servers(None, full)
     assert cpus.level is Level.OK and "2 warm servers (a; b) on CPUs" in cpus.message
+
+
+def test_an_environment_of_ones_own_is_checked(tmp_path: Path) -> None:
+    """Its name in the configuration, `module:factory`, is not the name that it has itself."""
+    env = {"name": "envs.plan_path.environment:make_plan_path", "options": COMPACT}
+    found = list(check_environment(_config(tmp_path, env=env)))
+    assert [finding.message for finding in found[1:]] == ["4 drawn", "5 drawn", "5 drawn"]

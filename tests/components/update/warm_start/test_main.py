@@ -11,7 +11,7 @@ from components.settings import InitConfig
 from components.storage import open_store
 from components.update.imitate import decayed
 from components.update.initialise.scratch import write_scratch_model
-from components.update.warm_start.main import warm_start
+from components.update.warm_start.main import _demonstrations, warm_start
 from envs.registry import make_environment
 
 pytestmark = [
@@ -52,6 +52,16 @@ def initial_policies(config: ExperimentConfig, tmp_path: Path) -> dict[str, Poli
         ref = store.upload_folder(tmp_path / name)
         refs[name] = PolicyRef(name, 0, ref.uri, ref.sha256, ref.bytes)
     return refs
+
+
+def test_an_environment_of_ones_own_is_demonstrated(tmp_path: Path) -> None:
+    """Its name in the configuration, `module:factory`, is not the name that it has itself."""
+    config = make_config(tmp_path)
+    assert config.env and config.warm_start
+    named = config.env.model_copy(update={"name": "envs.plan_path.environment:make_plan_path"})
+    other = config.model_copy(update={"env": named})
+    shown = _demonstrations(other, config.warm_start)
+    assert shown == _demonstrations(config, config.warm_start) and all(shown.values())
 
 
 def test_policies_learn_what_they_are_shown(
