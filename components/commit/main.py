@@ -69,10 +69,14 @@ def commit_initial(
     """Write the training state of iteration 0 and bind the run's name to its configuration.
 
     inputs: policies (JSON `{"policies": {name: PolicyRef}}`). outputs: state. ConfigError if the
-    name belongs to another configuration. What the preparation measured goes to MLflow, step 0.
+    name belongs to another configuration, TrackingError if the team's champion has other roles.
+    What the preparation measured goes to MLflow, step 0.
     """
+    from components import tracking
 
     def compute(step: StepContext) -> Mapping[str, float]:
+        with step.meter.measure("tracking"):
+            tracking.check_succession(step.config)  # the evaluation would say so, weeks later
         register_run(step.store, run, step.config)
         policies = _initial_policies(inputs["policies"], step.config)
         digest = step.config.digest()

@@ -45,8 +45,20 @@ def check_tracking(config: ExperimentConfig) -> Iterator[Finding]:
         models = client.search_registered_models(
             filter_string=f"name = '{config.team_name}'", max_results=1
         )
-    teams = "has versions" if models else "is new"
-    yield ok("registry", f"{uri}: team {config.team_name!r} {teams}")
+    yield _check_team(config, uri, bool(models))
+
+
+def _check_team(config: ExperimentConfig, uri: str, known: bool) -> Finding:
+    """Whether the team may be registered under its name."""
+    from components.tracking.succession import FIX, check_succession
+
+    if not known:
+        return ok("registry", f"{uri}: team {config.team_name!r} is new")
+    try:
+        check_succession(config)
+    except TrackingError as error:
+        return fail("registry", f"{uri}: {str(error).removesuffix(f'; {FIX}')}", FIX)
+    return ok("registry", f"{uri}: team {config.team_name!r} has versions")
 
 
 def check_model_registry(config: ExperimentConfig) -> Iterator[Finding]:

@@ -2,5 +2,6 @@
 functions, so that importing a step stays cheap."""
 
 from components.tracking.iteration import log_iteration
+from components.tracking.succession import check_succession
 
-__all__ = ["log_iteration"]
+__all__ = ["check_succession", "log_iteration"]

@@ -89,6 +89,7 @@ class Run:
 def tracking(monkeypatch: pytest.MonkeyPatch) -> Tracking:
     recorder = Tracking()
     monkeypatch.setattr("components.tracking.log_iteration", recorder)
+    monkeypatch.setattr("components.tracking.check_succession", lambda config: None)
     return recorder
 
 
