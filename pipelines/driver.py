@@ -5,7 +5,7 @@ So it can be stopped anywhere and started again with the same command.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,8 @@ from pipelines.warm.choice import with_servers
 
 Call = tuple[str, int, Mapping[str, Any]]
 """Pipeline, iteration, arguments."""
+CLOSING = ("evaluate", "promote")
+"""Steps about the team that an iteration made; the rollout's evaluation is of the one before."""
 Start = Callable[[str, int, Mapping[str, Any]], None]
 """Runs one pipeline to its end; StepFailed if a step fails."""
 
@@ -85,7 +87,7 @@ def _run_missing(
         _with_retries(start, (pipeline, iteration, arguments), options.retries, display)
         seconds = display.end()
         if pipeline == "iteration":
-            display.say(summary(label, metrics_of(store, run, iteration), seconds))
+            display.say(summary(label, metrics_of(store, run, iteration, CLOSING), seconds))
 
 
 def promote(
@@ -135,10 +137,12 @@ def verdict(store: Store, run: str, iteration: int) -> dict[str, Any] | None:
     return dict(json.loads(read_output(store, found[-1][0], "verdict"))) if found else None
 
 
-def metrics_of(store: Store, run: str, iteration: int) -> dict[str, float]:
-    """Metrics of all committed steps of an iteration."""
-    manifests = read_manifest(store, run, iteration).values()
-    return merged_metrics(manifest.metrics for manifest in manifests)
+def metrics_of(
+    store: Store, run: str, iteration: int, without: Collection[str] = ()
+) -> dict[str, float]:
+    """Metrics of all committed steps of an iteration, but for those steps."""
+    manifests = read_manifest(store, run, iteration).items()
+    return merged_metrics(manifest.metrics for step, manifest in manifests if step not in without)
 
 
 def summary(label: str, metrics: Mapping[str, float], seconds: float) -> str:

@@ -18,7 +18,16 @@ from components.policies import PolicyRef
 from components.state import TrainingState, latest_iteration, write_state
 from components.storage import Store, open_store
 from pipelines.display import Display
-from pipelines.driver import Options, promote, run_name, summary, train, verdict
+from pipelines.driver import (
+    CLOSING,
+    Options,
+    metrics_of,
+    promote,
+    run_name,
+    summary,
+    train,
+    verdict,
+)
 from pipelines.runner import StepFailed
 from tests.pipelines.experiment import make_config
 
@@ -157,6 +166,18 @@ def test_a_name_belongs_to_one_configuration(config: ExperimentConfig) -> None:
     other = config.model_copy(update={"seed": 1})
     with pytest.raises(ConfigError, match="seed: was 0, is 1"):
         drive(other, Committing(other), name="mine")
+
+
+def test_success_before_an_iteration_is_not_that_of_its_closing_evaluation(
+    config: ExperimentConfig,
+) -> None:
+    store, name = open_store(config.storage), "evaluation/validation/success"
+    for step, success in {"rollout": 0.6, "evaluate": 0.69}.items():
+        manifest = StepManifest("r", 3, step, "", {}, {}, {}, {name: success}, time.time())
+        store.write(step_key(config, "r", 3, step, {}), json.dumps(asdict(manifest)).encode())
+    line = summary("iteration 3/3", metrics_of(store, "r", 3, CLOSING), 1)
+    assert line.startswith("iteration 3/3: success before it 60.0%")
+    assert metrics_of(store, "r", 3)[name] == 0.69
 
 
 def test_summary_names_what_it_has() -> None:
