@@ -135,7 +135,8 @@ def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
     ConfigError if the name belongs to a configuration that differs in what decides the result.
     """
     key = f"runs/{check_run(run)}/config.json"
-    if store.create(key, config.to_json().encode()):
+    content = json.dumps(config.model_dump(mode="json"), separators=(",", ":"))
+    if store.create(key, content.encode()):  # not sorted: reports show the roles in their order
         return
     try:
         first = decisive(_with_defaults(json.loads(store.read(key))))

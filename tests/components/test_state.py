@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from components.config import parse_config
 from components.errors import ConfigError, RecordError, StorageError
 from components.policies import FolderRef
 from components.state import (
@@ -117,6 +118,16 @@ def test_a_run_keeps_its_configuration(store: Store) -> None:
     assert "rollout.num_tasks: was 4, is 5; seed: was 0, is 4; choose another --name" in message
     assert "num_candidates" not in message
     register_run(store, "r2", changed)
+
+
+def test_a_run_keeps_the_order_of_its_roles(file_store: Store) -> None:
+    config = make_config()
+    other = config.model_copy(update={"roles": dict(reversed(config.roles.items()))})
+    for name, each in {"a": config, "b": other}.items():
+        register_run(file_store, name, each)
+        stored = parse_config(file_store.read(f"runs/{name}/config.json").decode())
+        assert list(stored.roles) == list(each.roles)
+    register_run(file_store, "a", other)
 
 
 def test_a_run_of_an_older_version_goes_on(file_store: Store) -> None:
