@@ -1,16 +1,34 @@
 """Splits that cannot overlap, and streams that can be entered anywhere.
 
 The digest of an instance's content decides the one split that may hold it, whatever the seed; a
-seeded permutation of numbered instances gives streams without repetition.
+seeded permutation of numbered instances gives streams without repetition, which may end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from typing import TypeVar
 
 from envs.base import Split
 
+T = TypeVar("T")
 SHARES = {Split.TRAIN: range(8), Split.VALIDATION: range(8, 9), Split.TEST: range(9, 10)}
 """Tenths of all instances by their digest."""
+
+
+class StreamEnds(ValueError):
+    """A stream has no task of this index, nor of a later one; the text says how many there are."""
+
+
+def drawn(draw: Callable[[int], T], start: int, count: int) -> list[T]:
+    """`draw` of start .. start + count - 1: fewer across the stream's end, StreamEnds behind it."""
+    found: list[T] = []
+    try:
+        for index in range(start, start + count):
+            found.append(draw(index))
+    except StreamEnds:
+        if not found:
+            raise
+    return found
 
 
 def split_of(content: str) -> Split:

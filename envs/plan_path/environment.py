@@ -31,6 +31,7 @@ from envs.plan_path.walk import NOWHERE, Walk, Word, walk
 from envs.programs import find_program
 from envs.quoting import quotable
 from envs.sandbox import Outcome, Result, Run, open_sandbox
+from envs.splits import drawn
 
 Judge = Callable[[str, Walk, Cell, Distances], Rewards]
 """(preset, walk, position before it, distances) -> what it earned."""
@@ -63,16 +64,13 @@ class PlanPath:
         self._words = parser.vocabulary(self._board, options.action_language, self._compact)
 
     def tasks(self, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
-        """Tasks start .. start + count - 1 of the stream; ValueError beyond its end."""
-        return [
-            Task(
-                f"{self.name}/{split.value}/{seed}/{index}",
-                split,
-                seed,
-                draw(self.options, split, seed, index).payload(),
-            )
-            for index in range(start, start + count)
-        ]
+        """Tasks start .. start + count - 1: fewer across the stream's end, ValueError behind it."""
+
+        def task(index: int) -> Task:
+            payload = draw(self.options, split, seed, index).payload()
+            return Task(f"{self.name}/{split.value}/{seed}/{index}", split, seed, payload)
+
+        return drawn(task, start, count)
 
     def reset(self, task: Task) -> PlanPathState:
         """At the start. ValueError if the payload is not a legal instance of this size."""

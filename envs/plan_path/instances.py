@@ -80,9 +80,9 @@ def _draw_small(options: PlanPathOptions, split: Split, seed: int, index: int) -
     while len(found) <= index:
         instance = next(stream, None)
         if instance is None:
-            raise ValueError(
+            raise splits.StreamEnds(
                 f"plan_path task {index} of {split.value}: the options leave {len(found)} "
-                f"instances; expected a smaller index, a smaller min_distance or a larger grid"
+                "instances; expected fewer tasks, a smaller min_distance or a larger grid"
             )
         found.append(instance)
     return found[index]

@@ -10,6 +10,7 @@ from random import Random
 from envs.base import JSON, Attempt, Message, Order, Rewards, Split, Status, StepResult, Task
 from envs.options import check_choice, parse_options
 from envs.quoting import quotable
+from envs.splits import drawn
 from envs.sudoku import demonstrations, parser, prompts
 from envs.sudoku.board import BLANK, Fill, board, rows_of
 from envs.sudoku.instances import check_unique, draw, parse_payload
@@ -64,16 +65,13 @@ class Sudoku:
         self._board = board(options.size)
 
     def tasks(self, split: Split, seed: int, start: int, count: int) -> Sequence[Task]:
-        """Tasks start .. start + count - 1 of the stream; ValueError beyond its end."""
-        return [
-            Task(
-                f"{self.name}/{split.value}/{seed}/{index}",
-                split,
-                seed,
-                {"rows": rows_of(draw(self.options, split, seed, index))},
-            )
-            for index in range(start, start + count)
-        ]
+        """Tasks start .. start + count - 1: fewer across the stream's end, ValueError behind it."""
+
+        def task(index: int) -> Task:
+            payload = {"rows": rows_of(draw(self.options, split, seed, index))}
+            return Task(f"{self.name}/{split.value}/{seed}/{index}", split, seed, payload)
+
+        return drawn(task, start, count)
 
     def reset(self, task: Task) -> SudokuState:
         """The clues alone. ValueError if the payload is no puzzle of this size with exactly one

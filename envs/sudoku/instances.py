@@ -82,9 +82,9 @@ def _from_file(options: SudokuOptions, split: Split, seed: int, index: int) -> s
         named = options.puzzles
         file = named if isinstance(named, str) else (named or {}).get(split, "no file named for it")
         one_each = "a file for each split (puzzles: {train: ..., validation: ..., test: ...})"
-        raise ValueError(
+        raise splits.StreamEnds(
             f"sudoku task {index} of {split.value}: {file} holds {len(puzzles)} puzzles of this "
-            f"split; expected {'a smaller index or more puzzles' if puzzles else one_each}"
+            f"split; expected {'fewer tasks or more puzzles' if puzzles else one_each}"
         )
     return puzzles[splits.permute(index, len(puzzles), f"sudoku/{seed}")]
 
@@ -121,9 +121,9 @@ def _numbered(options: SudokuOptions, split: Split, seed: int, index: int) -> st
         begin, place = begin + (shortest - place) * len(streams), shortest
         pairs = zip(streams, lengths, strict=True)
         streams = [stream for stream, length in pairs if length > shortest]
-    raise ValueError(
+    raise splits.StreamEnds(
         f"sudoku task {index} of {split.value}: size 4, num_clues [{fewest}, {most}] and distinct "
-        f"{options.distinct} leave this split {begin} puzzles; expected a smaller index, other "
+        f"{options.distinct} leave this split {begin} puzzles; expected fewer tasks, other "
         "num_clues or a larger size"
     )
 

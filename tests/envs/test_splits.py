@@ -14,6 +14,7 @@ import pytest
 from envs.base import Environment, Split, Task
 from envs.checking.report import Report
 from envs.checking.streams import check_splits, digest, tasks_of
+from envs.splits import StreamEnds, drawn
 from tests.envs import broken
 from tests.envs.cases import Case, all_cases
 
@@ -79,3 +80,18 @@ def test_one_problem_under_two_payloads_is_found() -> None:
     assert report.failures == [], "the payloads alone say nothing"
     assert any(len(splits) == 3 for splits in owners(OneProblemInTwoSplits(), 3).values())
     assert any(len(splits) == 3 for splits in owners(broken.SplitsShared(), 3).values())
+
+
+def test_what_fails_in_the_middle_of_a_stream_is_no_end() -> None:
+    def draw(index: int) -> int:
+        if index >= 5:
+            raise StreamEnds("5 tasks")
+        if index == 3:
+            raise ValueError("broken")
+        return index
+
+    assert drawn(draw, 0, 2) == [0, 1] and drawn(draw, 4, 9) == [4] and drawn(draw, 9, 0) == []
+    with pytest.raises(ValueError, match="broken"):
+        drawn(draw, 2, 9)
+    with pytest.raises(StreamEnds, match="5 tasks"):
+        drawn(draw, 5, 1)

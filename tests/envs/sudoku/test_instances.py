@@ -94,7 +94,9 @@ def test_a_stream_that_ends_has_as_many_as_it_says():
         with pytest.raises(ValueError, match="split [0-9]+ puzzles") as caught:
             env.tasks(split, 5, 10_000, 1)
         counts.append(int(str(caught.value).split("this split ")[1].split()[0]))
-        assert len(env.tasks(split, 5, 0, counts[-1])) == counts[-1]
+        tasks = env.tasks(split, 5, 0, counts[-1])
+        assert len(tasks) == counts[-1]
+        assert env.tasks(split, 5, counts[-1] - 2, 9) == tasks[-2:]  # across the end
     assert sum(counts) == 288 * 16
 
 

@@ -128,6 +128,13 @@ def test_only_regular_files_are_read(tmp_path, name):
         make_env(puzzles=str(tmp_path / name))
 
 
+def test_across_the_end_of_a_file_there_are_fewer(write):
+    env = make_env(puzzles={"train": write(GOLDEN)})
+    assert len(env.tasks(Split.TRAIN, 0, 0, 200)) == 1
+    with pytest.raises(ValueError, match="holds 1 puzzles of this split; expected fewer tasks or"):
+        env.tasks(Split.TRAIN, 0, 1, 200)
+
+
 def test_an_empty_split_says_what_to_do(write):
     path = write(GOLDEN)
     for puzzles, held in ((path, path), ({"train": path}, "no file named for it")):
