@@ -23,6 +23,8 @@ class Row(TypedDict, total=False):
     """None: not measured, or no goal."""
     note: str
     """What the other side is, or why nothing was measured."""
+    benchmark: str
+    """`<name>` of its module; given by `run.py`."""
 
 
 def row(

@@ -45,3 +45,30 @@ def test_a_benchmark_that_fails_is_a_row(monkeypatch, tmp_path, capsys):
 def test_an_unknown_name_is_refused(capsys):
     assert run.main(["--only", "nothing"]) == 2
     assert "expected one of advantages" in capsys.readouterr().err
+
+
+def test_one_benchmark_leaves_the_rows_of_the_others(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "TARGET", tmp_path / "bench.json")
+    monkeypatch.setattr(run, "benchmarks", lambda: ["one", "two"])
+
+    def written():
+        return [(row["benchmark"], row["note"]) for row in json.loads(run.TARGET.read_text())]
+
+    def measured(word, *arguments):
+        monkeypatch.setattr(
+            run, "measure", lambda name: [unmeasured(name, None, word) | {"benchmark": name}]
+        )
+        run.main(arguments)
+        return [(name, note.removeprefix("not measured: ")) for name, note in written()]
+
+    assert measured("a", "--only", "two") == [("two", "a")]
+    assert measured("b", "--only", "one") == [("one", "b"), ("two", "a")]
+    assert measured("c", "--only", "two") == [("one", "b"), ("two", "c")]
+    assert measured("d") == [("one", "d"), ("two", "d")]
+    old = [unmeasured(name, None, "old") for name in ("one", "two")]  # without `benchmark`
+    run.TARGET.write_text(json.dumps(old))
+    run.main(["--only", "one"])
+    found = json.loads(run.TARGET.read_text())
+    assert [(it["name"], it["note"][-1]) for it in found] == [("one", "d"), ("two", "d")]
+    run.TARGET.write_text("half of a fi")
+    assert measured("f", "--only", "one") == [("one", "f")]
