@@ -13,6 +13,7 @@ from components import records
 from components.records import Scored
 from components.state import check_run
 from components.storage import Store
+from components.stored_records import read_stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,12 +43,9 @@ def kept_answers(store: Store, run: str, iteration: int) -> dict[tuple[str, str]
     """(step, benchmark) -> Scored rows; empty for runs that kept none."""
     prefix, ending = _prefix(run, iteration), ".parquet"
     found = {}
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "answers"
-        for key in store.list(prefix):
-            step, _, benchmark = key.removeprefix(prefix).removesuffix(ending).partition("/")
-            store.download_file(key, path)
-            found[step, benchmark] = records.read(path, Scored)
+    for key in store.list(prefix):
+        step, _, benchmark = key.removeprefix(prefix).removesuffix(ending).partition("/")
+        found[step, benchmark] = read_stored(store, key, Scored)
     return found
 
 

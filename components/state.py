@@ -100,6 +100,17 @@ def latest_iteration(store: Store, run: str) -> int | None:
     return max((int(match[1]) for match in found if match), default=None)
 
 
+def last_committed(store: Store, run: str) -> int:
+    """`latest_iteration`. ConfigError, with what to do, if the run has none."""
+    latest = latest_iteration(store, run)
+    if latest is None:
+        raise ConfigError(
+            f"run {run!r} has no committed iteration in {store.uri}; "
+            "give its --name, or train it with `python -m pipelines run`"
+        )
+    return latest
+
+
 def write_state(store: Store, state: TrainingState) -> None:
     """Commit an iteration. The same state again is fine; another one is a StorageError."""
     key = state_key(state.run, state.iteration)

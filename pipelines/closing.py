@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from components.config import ExperimentConfig
-from components.errors import ConfigError
-from components.state import latest_iteration
+from components.state import last_committed
 from components.storage import open_store
 from pipelines.driver import verdict
 from pipelines.finding import FoundRun
@@ -22,7 +21,7 @@ def close(config: ExperimentConfig, run: str, say: Callable[[str], None]) -> boo
     from pipelines.looking import write_report
 
     found = FoundRun(run, config, open_store(config.storage))
-    check_committed(found)
+    last_committed(found.store, found.name)
     return tell(found, write_report([found]), say)
 
 
@@ -32,22 +31,11 @@ def tell(found: FoundRun, written: "Written", say: Callable[[str], None]) -> boo
 
     (summary,) = written.summaries
     say("\n".join([text_table(summary), *policy_lines(summary)]))
-    answer = verdict(found.store, found.name, check_committed(found))
+    answer = verdict(found.store, found.name, last_committed(found.store, found.name))
     say(verdict_text(answer))
     say(f"report: {written.path}")
     say(f"MLflow: {mlflow_command(found.config)}")
     return is_promoted(answer)
-
-
-def check_committed(found: FoundRun) -> int:
-    """The run's latest iteration. ConfigError if it has none."""
-    latest = latest_iteration(found.store, found.name)
-    if latest is None:
-        raise ConfigError(
-            f"run {found.name!r} has no committed iteration in {found.store.uri}; "
-            "give its --name, or train it with `python -m pipelines run`"
-        )
-    return latest
 
 
 def is_promoted(verdict: Mapping[str, Any] | None) -> bool:

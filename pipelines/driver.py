@@ -14,7 +14,7 @@ from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.manifests import committed, merged_metrics, read_manifest, read_output
 from components.mixture import RESERVED
-from components.state import latest_iteration, register_run
+from components.state import last_committed, latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
 from pipelines.presence import announced
@@ -117,12 +117,7 @@ def run_closing(
 
 def _existing(store: Store, run: str, iteration: int | None) -> int:
     """The iteration that was asked for, or the latest. ConfigError if it has no state."""
-    latest = latest_iteration(store, run)
-    if latest is None:
-        raise ConfigError(
-            f"run {run!r} has no committed iteration in {store.uri}; "
-            "give its --name, or train it with `python -m pipelines run`"
-        )
+    latest = last_committed(store, run)
     if iteration is not None and not 0 <= iteration <= latest:
         raise ConfigError(
             f"--iteration {iteration}: run {run!r} has no state of it in {store.uri}; "

@@ -8,10 +8,11 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from components.aligned import aligned
 from components.errors import RolewiseError
 from components.manifests import committed
 from components.reporting.summary import Found, IterationRow, make_row
-from components.reporting.table import MISSING, align, percent
+from components.reporting.table import MISSING, percent
 from components.settings import StorageConfig
 from components.state import latest_iteration
 from components.storage import Store
@@ -100,7 +101,8 @@ def table_of(store: Store, storage: StorageConfig) -> str:
     lines = [cells for _, cells in sorted(known, key=lambda item: -item[0])]
     if not lines:
         return f"{store.uri} holds no run"
-    return "\n".join(align([["iteration", "state", "success", "committed", "run"], *lines]))
+    head = ["iteration", "state", "success", "committed", "run"]
+    return "\n".join(aligned([head, *lines], left={-1}))
 
 
 def ago(unix_s: float | None) -> str:

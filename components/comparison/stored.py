@@ -5,19 +5,17 @@ record has no rewards), and `held_out`, which `compare --evaluate` adds.
 """
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from components import records
 from components.comparison.outcomes import HeldOut, outcomes_of, task_source
 from components.config import ExperimentConfig
-from components.errors import ConfigError
 from components.manifests import committed, read_output
 from components.records import Episode
-from components.state import latest_iteration
+from components.state import last_committed
 from components.storage import Store
+from components.stored_records import read_committed
 
 HELD_OUT = "held_out"
 """The step of `compare --evaluate`."""
@@ -38,21 +36,11 @@ def latest_played(store: Store, config: ExperimentConfig, run: str, benchmark: s
 
     ConfigError if the run has no iteration.
     """
-    last = latest_iteration(store, run)
-    if last is None:
-        raise ConfigError(f"run {run!r} has no committed iteration in {store.uri}")
+    last = last_committed(store, run)
     for iteration in range(last, -1, -1):
         if held_out_of(store, config, run, iteration, benchmark):
             return iteration
     return last
-
-
-def read_record(store: Store, key: str, output: str, row: type[records.Row]) -> Any:
-    """The table of a committed output, verified."""
-    with tempfile.TemporaryDirectory(prefix="rolewise-") as folder:
-        path = Path(folder) / output
-        path.write_bytes(read_output(store, key, output))
-        return records.read(path, row)
 
 
 def _reported(
@@ -81,6 +69,6 @@ def _loaded(store: Store, config: ExperimentConfig, run: str, iteration: int) ->
 
 
 def _episodes(store: Store, key: str, benchmark: str) -> list[Episode]:
-    table = read_record(store, key, "evaluation", Episode)
+    table = read_committed(store, key, "evaluation", Episode)
     rows: list[Episode] = records.from_table(Episode, table)
     return [row for row in rows if row.benchmark == benchmark]

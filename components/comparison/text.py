@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from components.aligned import aligned
+
 
 def comparison_text(result: Mapping[str, Any]) -> str:
     """A block per environment, then the verdict in the last line."""
@@ -11,15 +13,7 @@ def comparison_text(result: Mapping[str, Any]) -> str:
     rows = [("", first, second, "difference", confidence)]
     for name, part in result["environments"].items():
         rows += _rows(name, part)
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if not column else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join([*lines, "", result["verdict"]])
+    return "\n".join([*aligned(rows, {0}), "", result["verdict"]])
 
 
 def _rows(name: str, part: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:

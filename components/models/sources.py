@@ -2,15 +2,13 @@
 folder of safetensors; what is kept of it is `importing.py`.
 """
 
-import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from components.errors import PolicyError
 from components.models.records import read_origin
-from components.promotion.licences import title
+from components.promotion.licences import FILES, stated_by, title
 from components.update.initialise import hub
 from components.update.initialise.packages import converted, package_folder
 
@@ -45,7 +43,7 @@ def fetch_model(
             return _local(Path(rest if found else source), source, cache, say)
         if scheme == "pkg":
             say(f"reading package {rest}")
-            return Fetched(package_folder(rest, cache), source, _package_licence(rest))
+            return Fetched(package_folder(rest, cache), source, stated_by(rest.partition("/")[0]))
         if scheme == "hf":
             return _from_hub(rest, cache, file, token_variable, say)
     except (OSError, ValueError) as error:
@@ -109,11 +107,6 @@ def _folder_licence(folder: Path) -> str | None:
     """As an earlier import noted it, else as the text of its LICENSE begins."""
     if noted := read_origin(folder).get("licence"):
         return str(noted)
-    texts = [path.read_text(errors="replace") for path in sorted(folder.glob("LICEN[CS]E*"))]
+    files = [path for path in sorted(folder.iterdir()) if FILES.fullmatch(path.name)]
+    texts = [path.read_text(errors="replace") for path in files]
     return next((name for text in texts if (name := title(text))), None)
-
-
-def _package_licence(package: str) -> str | None:
-    data: Any = importlib.metadata.metadata(package)
-    found = data.get("License-Expression") or data.get("License")
-    return str(found).splitlines()[0] if found else None

@@ -13,7 +13,8 @@ from components.storage import Store
 from components.storage.folders import key_of
 
 UNKNOWN = "unknown"
-_FILES = re.compile(r"LICEN[CS]E(\.(txt|md))?", re.IGNORECASE)
+FILES = re.compile(r"LICEN[CS]E([.-].*)?", re.IGNORECASE)
+"""Names of files with a licence's text."""
 _TITLES = {
     "apache license": "apache-2.0",
     "mit license": "mit",
@@ -37,7 +38,7 @@ def licence_of(store: Store, base: str, initial: PolicyRef) -> str:
 
 def _in_folder(store: Store, ref: PolicyRef) -> str | None:
     try:
-        names = [name for name in folder_files(store, ref.folder) if _FILES.fullmatch(name)]
+        names = [name for name in folder_files(store, ref.folder) if FILES.fullmatch(name)]
         if not names:
             return None
         text = store.read(f"{key_of(store.uri, ref.folder)}/{names[0]}").decode(errors="replace")
@@ -52,15 +53,20 @@ def title(text: str) -> str | None:
     return next((name for words, name in _TITLES.items() if words in head), None)
 
 
+def stated_by(package: str) -> str | None:
+    """The licence that an installed package states, in its first line; None if it says nothing."""
+    try:
+        found = metadata.metadata(package)
+    except metadata.PackageNotFoundError:
+        return None
+    fields = [found[key] for key in ("License-Expression", "License") if key in found]
+    lines = [line for field in fields for line in field.strip().splitlines()[:1]]
+    return lines[0] if lines else None
+
+
 def _of_package(base: str) -> str | None:
     if not base.startswith("pkg://"):
         return None
     name = base.removeprefix("pkg://").partition("/")[0]
-    try:
-        found = metadata.metadata(name)
-    except metadata.PackageNotFoundError:
-        return None
-    fields = [found[key] for key in ("License-Expression", "License") if key in found]
-    stated = fields[0] if fields else ""
-    short = stated.strip().splitlines()[0] if stated.strip() else ""
-    return f"{short} (package {name})" if short else None
+    stated = stated_by(name)
+    return f"{stated} (package {name})" if stated else None

@@ -1,9 +1,6 @@
 """What the store has of an iteration's play: what it was trained on, and who was evaluated."""
 
 import json
-import tempfile
-from pathlib import Path
-from typing import Any
 
 from components import records
 from components.answers import CLOSING
@@ -11,6 +8,7 @@ from components.manifests import committed, read_output
 from components.policies import PolicyRef
 from components.records import Sample, Scored
 from components.storage import Store
+from components.stored_records import read_committed
 
 _SOURCES = (("group", "samples"), ("rollout", "scored"), ("execute_turn", "scored"))
 """Step and output; the first that is there has all rows."""
@@ -22,7 +20,7 @@ def stored_rows(store: Store, run: str, iteration: int) -> list[Scored] | None:
         key = _last(store, run, iteration, step, output)
         if key is not None:
             row: type[records.Row] = Sample if output == "samples" else Scored
-            found = _read(store, key, output, row)
+            found = records.from_table(row, read_committed(store, key, output, row))
             return [item.scored if isinstance(item, Sample) else item for item in found]
     return None
 
@@ -41,10 +39,3 @@ def _last(store: Store, run: str, iteration: int, step: str, output: str) -> str
     found = committed(store, run, iteration, step)
     keys = [key for key, manifest in found if output in manifest.outputs]
     return keys[-1] if keys else None
-
-
-def _read(store: Store, key: str, output: str, row: type[records.Row]) -> list[Any]:
-    with tempfile.TemporaryDirectory(prefix="rolewise-") as folder:
-        path = Path(folder) / output
-        path.write_bytes(read_output(store, key, output))
-        return records.read_rows(path, row)

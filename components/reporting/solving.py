@@ -1,14 +1,12 @@
 """How many turns a team takes where it solves a held-out task: read from its Episode records."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 
-from components import records
 from components.manifests import StepManifest, output_key
 from components.records import Episode
 from components.storage import Store
+from components.stored_records import read_stored
 
 BENCHMARK = "validation"
 
@@ -18,10 +16,7 @@ def turns_to_solve(store: Store, found: Sequence[tuple[str, StepManifest]]) -> f
     for key, item in reversed(found):
         if "evaluation" not in item.outputs:
             continue
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "episodes"
-            store.download_file(output_key(key, "evaluation"), path)
-            rows = records.read(path, Episode).to_pylist()
+        rows = read_stored(store, output_key(key, "evaluation"), Episode).to_pylist()
         own = [row for row in rows if row["benchmark"] == BENCHMARK]
         if own:
             solved = [row["num_turns"] for row in own if row["status"] == "solved"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from components.aligned import aligned
 from components.reporting.summary import IterationRow, Result, RunSummary, series
 
 MISSING = "-"
@@ -16,7 +17,7 @@ def text_table(summary: RunSummary) -> str:
     if swapped:
         each = [summary.final.get(f"validation/swapped/{name}") for name in several(summary)]
         lines.append(["swapped", *_measured(swapped, each, len(summary.roles))])
-    return "\n".join(align(lines))
+    return "\n".join(aligned(lines, left={-1}))
 
 
 def policy_lines(summary: RunSummary) -> list[str]:
@@ -71,18 +72,6 @@ def interval(low: float | None, high: float | None) -> str:
 def number(value: float | None, digits: int) -> str:
     """A value with a fixed number of decimals."""
     return MISSING if value is None else f"{value:.{digits}f}"
-
-
-def align(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Pad the cells: numbers to the right, the last column to the left."""
-    widths = [max(len(cells[i]) for cells in lines) for i in range(len(lines[0]))]
-    return [
-        "  ".join(
-            [cell.rjust(width) for cell, width in zip(cells[:-1], widths[:-1], strict=True)]
-            + [cells[-1]]
-        ).rstrip()
-        for cells in lines
-    ]
 
 
 def _policy(summary: RunSummary, metrics: Mapping[str, float], policy: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from components.aligned import aligned
 from components.retention.plan import Fate, Item, Plan
 from components.retention.sweep import describe, size_text
 
@@ -11,7 +12,7 @@ _SHOWN = (Fate.MARK, Fate.WAIT, Fate.REMOVE, Fate.UNMARK)
 
 def plan_lines(plan: Plan, dry_run: bool) -> list[str]:
     """The whole plan. `dry_run` lists every folder that goes; else removals say so themselves."""
-    lines = _aligned(_by_kind(plan)) + ["", *_aligned(_kept(plan.items))]
+    lines = [*aligned(_by_kind(plan), {0}), "", *aligned(_kept(plan.items), {0})]
     if dry_run:
         lines += ["", *(_line(item) for item in plan.items if item.fate in _SHOWN)]
         lines += [
@@ -59,15 +60,3 @@ def _line(item: Item) -> str:
 
 def _amount(sizes: list[int]) -> str:
     return f"{len(sizes)}, {size_text(sum(sizes))}" if sizes else "-"
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    """The first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
-    return [
-        "  ".join(
-            text.rjust(width) if i else text.ljust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]

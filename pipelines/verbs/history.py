@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from components.aligned import aligned
 from pipelines import arguments
 
 TEXT = "print a team's audit log: promotions, refusals, rollbacks"
@@ -45,9 +46,7 @@ def _history(options: argparse.Namespace) -> int:
 def _table(entries: list[Any]) -> list[str]:
     head = ("", "when", "who", "what", "from", "to", "gain", "validation success")
     rows: list[tuple[str, ...]] = [head, *map(_row, entries)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows]  # fmt: skip
+    return aligned(rows)
 
 
 def _row(entry: Any) -> tuple[str, ...]:

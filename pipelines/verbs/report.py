@@ -39,15 +39,16 @@ def add(verbs: Any) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from components.aligned import aligned
     from components.reporting.experiments import experiments
     from components.reporting.results import cost_table, methods_table
-    from components.reporting.table import align
-    from pipelines.closing import check_committed, mlflow_command, tell
+    from components.state import last_committed
+    from pipelines.closing import mlflow_command, tell
     from pipelines.looking import write_report
 
     found, hardware = _found(options), _hardware(options)
     for item in found:
-        check_committed(item)
+        last_committed(item.store, item.name)
     path = Path(options.output) if options.output else None
     written = write_report(found, path, hardware, not options.no_episodes)
     if len(found) == 1:
@@ -55,7 +56,7 @@ def _report(options: argparse.Namespace) -> int:
         return arguments.OK
     groups = experiments(written.summaries)
     for head, body in (methods_table(groups), cost_table(groups, hardware)):
-        print("\n".join(align([head, *body])), end="\n\n")
+        print("\n".join(aligned([head, *body], left={-1})), end="\n\n")
     print(f"report: {written.path}\nMLflow: {mlflow_command(found[0].config)}")
     return arguments.OK
 

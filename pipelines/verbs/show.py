@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from components.aligned import aligned
 from pipelines import arguments
 
 TEXT = "print a registered team: versions, bases, tokenizers, prompts, evaluation, origin"
@@ -67,7 +68,7 @@ def _text(manifest: Any, versions: Sequence[Any], aliases: Sequence[str], card: 
     ]  # fmt: skip
     head = ("role", "version", "policy", "base", "base digest", "tokenizer", "chat template")
     rows = [_role(manifest, version) for version in versions]
-    return "\n".join([*_aligned(facts), "", *_aligned([head, *rows])])
+    return "\n".join([*aligned(facts), "", *aligned([head, *rows])])
 
 
 def _successes(evaluation: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -107,11 +108,3 @@ def _role(manifest: Any, version: Any) -> tuple[str, ...]:
         version.role, version.version, tag, manifest.bases[policy],
         *(text if text == "not pinned" else text[:12] for text in pins),
     )  # fmt: skip
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

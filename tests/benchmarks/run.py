@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from components.aligned import aligned
 from tests.benchmarks.harness import Row, unmeasured
 
 FOLDER = Path(__file__).parent
@@ -74,15 +75,7 @@ def measure(name: str) -> list[Row]:
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Aligned text lines."""
-    cells = [HEADER, *(_cells(row) for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(HEADER))]
-    return [
-        "  ".join(
-            text.ljust(width) if i in (0, 6) else text.rjust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
+    return aligned([HEADER, *(_cells(row) for row in rows)], left={0, 6})
 
 
 def _cells(row: Row) -> list[str]:

@@ -1,13 +1,8 @@
 """What was played in an iteration, read from the store: training groups and held-out answers."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
-
-from components import records
 from components.answers import kept_answers, shown_as
 from components.config import ExperimentConfig
 from components.errors import ConfigError
@@ -19,6 +14,7 @@ from components.reporting.viewer.page import Source, Spell
 from components.reporting.viewer.tokens import spellings
 from components.state import latest_iteration, read_state
 from components.storage import Store
+from components.stored_records import read_stored
 
 TRAINING = "training"
 
@@ -32,7 +28,7 @@ def played(store: Store, run: str, iteration: int) -> list[Source]:
     sources = []
     key = _last(found, "group")
     if key:
-        samples = _table(store, output_key(key, "samples"), Sample)
+        samples = read_stored(store, output_key(key, "samples"), Sample)
         sources.append(Source(iteration, TRAINING, samples, _episodes(store, found, "episodes")))
     for (step, benchmark), rows in kept_answers(store, run, iteration).items():
         name = shown_as(step, benchmark)
@@ -66,15 +62,8 @@ def speller(store: Store, config: ExperimentConfig, run: str, iterations: Iterab
 def _episodes(store: Store, found: Found, output: str) -> list[Mapping[str, Any]]:
     """The Episode rows of the last step that has the output: a staged play adds to it by turns."""
     keys = [output_key(key, output) for key, item in found if output in item.outputs]
-    rows: list[Any] = _table(store, keys[-1], Episode).to_pylist() if keys else []
+    rows: list[Any] = read_stored(store, keys[-1], Episode).to_pylist() if keys else []
     return rows
-
-
-def _table(store: Store, key: str, row: Any) -> pa.Table:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "record"
-        store.download_file(key, path)
-        return records.read(path, row)
 
 
 def _last(found: Found, step: str) -> str | None:
