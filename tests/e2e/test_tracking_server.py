@@ -1,11 +1,6 @@
 """A whole iteration tracked by a real MLflow server: with a run of our own, and with the run that
 Kubeflow's MLflow plugin made."""
 
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +8,8 @@ from typing import Any
 import pytest
 
 from components.tracking.connection import open_client
+from pipelines.runner import Runner
+from tests.e2e.tracking_server import serving
 from tests.e2e.workplace import Workplace, words_experiment
 
 pytestmark = [
@@ -21,44 +18,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:torch"),
 ]
-_START_S = 120.0
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`mlflow server` on a database of its own; the URI."""
-    folder = tmp_path_factory.mktemp("mlflow")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port),
-        "--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--workers", "1",
-        "--artifacts-destination", str(folder / "artifacts"),
-    ]  # fmt: skip
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as child,
-    ):
-        try:
-            uri = f"http://127.0.0.1:{port}"
-            _wait(uri, child, folder / "log")
-            yield uri
-        finally:
-            child.terminate()
-            child.wait(30)
-
-
-def _wait(uri: str, child: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline and child.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{uri}/health", timeout=5) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.5)
-    raise AssertionError(f"no MLflow server: {log.read_text()[-2000:]}")
+    with serving(tmp_path_factory.mktemp("mlflow")) as uri:
+        yield uri
 
 
 def _train(folder: Path, uri: str, name: str) -> tuple[Any, Any, Any]:
@@ -76,6 +42,23 @@ def _train(folder: Path, uri: str, name: str) -> tuple[Any, Any, Any]:
     return client, client.get_run(ids["training_run_id"]), client.get_run(ids["iteration_run_id"])
 
 
+def _inject(client: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """As the plugin does: a run for every pipeline and one for its task. pipeline -> its run."""
+    experiment = client.create_experiment("kubeflow")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_ID", experiment)
+    pipelines: dict[str, str] = {}
+    start = Runner.__call__
+
+    def injected(self: Runner, pipeline: str, *arguments: Any) -> None:
+        pipelines[pipeline] = client.create_run(experiment, run_name=pipeline).info.run_id
+        parent = {"mlflow.parentRunId": pipelines[pipeline]}
+        monkeypatch.setenv("MLFLOW_RUN_ID", client.create_run(experiment, tags=parent).info.run_id)
+        start(self, pipeline, *arguments)
+
+    monkeypatch.setattr(Runner, "__call__", injected)
+    return pipelines
+
+
 def test_both_ways_record_the_same_metrics(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,14 +67,10 @@ def test_both_ways_record_the_same_metrics(
     (tmp_path / "adopted").mkdir()
     client, own_training, own = _train(tmp_path / "own", server, "own")
 
-    experiment = client.create_experiment("kubeflow")
-    pipeline = client.create_run(experiment, run_name="pipeline").info.run_id
-    task = client.create_run(experiment, tags={"mlflow.parentRunId": pipeline}).info.run_id
-    monkeypatch.setenv("MLFLOW_EXPERIMENT_ID", experiment)
-    monkeypatch.setenv("MLFLOW_RUN_ID", task)
+    pipelines = _inject(client, monkeypatch)
     _, adopted_training, adopted = _train(tmp_path / "adopted", server, "adopted")
 
-    assert adopted.info.run_id == pipeline and adopted.info.status == "RUNNING"
+    assert adopted.info.run_id == pipelines["iteration"] and adopted.info.status == "RUNNING"
     assert adopted.data.tags["rolewise.training_run"] == adopted_training.info.run_id
     assert own.info.status == "FINISHED"
     assert own.data.tags["mlflow.parentRunId"] == own_training.info.run_id
