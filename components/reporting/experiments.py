@@ -12,6 +12,7 @@ IGNORED = ("seed", "iterations", "storage", "tracking", "promotion")
 """What may differ between the runs of one experiment."""
 SAID = 2
 """Settings that a label names, the most telling first."""
+OPTION, MEASURED = "env.options.", "evaluation."
 _TELLING = (
     "roles.", "policies.", "grouping.", "rollout.num_", "rollout.", "update.", "envs.", "env.",
     "warm_start",
@@ -57,9 +58,8 @@ def labels(configs: Sequence[ExperimentConfig]) -> list[str]:
         same = [
             other for other, peer in zip(flat, configs, strict=True) if peer.name == config.name
         ]
-        differing = [key for key in own if any(other.get(key) != own[key] for other in same)]
-        differing.sort(key=_telling)
-        said = ", ".join(f"{_short(key)} {own[key]}" for key in differing[:SAID])
+        differing = _differing(own, same)
+        said = ", ".join(f"{_short(key)} {own.get(key, 'default')}" for key in differing[:SAID])
         more = " ..." if len(differing) > SAID else ""
         found.append(f"{config.name}, {said}{more}" if said else config.name)
     return [
@@ -80,6 +80,20 @@ def settings(config: ExperimentConfig) -> dict[str, str]:
     """Dotted setting -> value as text, of all that decides an experiment."""
     content = config.model_dump(mode="json", exclude=set(IGNORED))
     return dict(_flatten("", content))
+
+
+def _differing(own: Mapping[str, str], same: Sequence[Mapping[str, str]]) -> list[str]:
+    """Settings that tell an experiment from others of its name, the most telling first.
+
+    An environment's option may be left out in one and given in the other. How results are measured
+    is said only where nothing else differs.
+    """
+    options = dict.fromkeys(key for other in same for key in other if key.startswith(OPTION))
+    differing = [
+        key for key in {**own, **options} if any(other.get(key) != own.get(key) for other in same)
+    ]
+    trained = [key for key in differing if not key.startswith(MEASURED)]
+    return sorted(trained or differing, key=_telling)
 
 
 def _key(config: ExperimentConfig) -> str:
@@ -104,5 +118,5 @@ def _telling(key: str) -> int:
 
 def _short(key: str) -> str:
     """`rollout.num_candidates` -> `num_candidates`; where that says too little, the whole key."""
-    whole = ("roles.", "policies.", "warm_start.", "envs.")
+    whole = ("roles.", "policies.", "warm_start.", "envs.", MEASURED)
     return key if key.startswith(whole) else key.rpartition(".")[2]

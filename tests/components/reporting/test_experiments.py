@@ -15,6 +15,7 @@ from components.reporting.sections import headline
 from components.reporting.signal import by_role_and_turn
 from components.reporting.spread import mean_over_seeds, standardised, success_over_seeds
 from components.reporting.summary import Result
+from components.settings import BenchmarkConfig
 from tests.components.reporting.made_up import make_result
 from tests.components.reporting.made_up_runs import make_run
 
@@ -31,6 +32,19 @@ def test_labels_say_the_most_telling_settings_first() -> None:
     more = {"num_candidates": 8, "beam": 2, "engine": "vllm"}
     runs = [make_run(), make_run(evaluation={"num_tasks": 9}, rollout=more)]
     assert experiments(runs)[1].label == "quickstart, num_candidates 8, beam 2 ..."
+
+
+def test_labels_name_what_was_trained_and_not_how_it_is_measured() -> None:
+    """A benchmark's options are none of the experiment's; an option left out is the default."""
+    benchmark = {"benchmarks": {"far": BenchmarkConfig(options={"min_distance": 8})}}
+    env = {"name": "plan_path", "options": {"min_distance": 2}}
+    plain = {"name": "plan_path", "options": {}}
+    runs = [make_run(env=plain, evaluation=benchmark), make_run(env=env)]
+    assert [found.label for found in experiments(runs)] == [
+        "quickstart, min_distance default", "quickstart, min_distance 2",
+    ]  # fmt: skip
+    measured = [make_run(), make_run(evaluation={"num_tasks": 9})]
+    assert experiments(measured)[1].label == "quickstart, evaluation.num_tasks 9"
 
 
 def test_a_seed_counts_once_however_many_tasks_it_played() -> None:
