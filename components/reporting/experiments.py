@@ -89,9 +89,8 @@ def _differing(own: Mapping[str, str], same: Sequence[Mapping[str, str]]) -> lis
     is said only where nothing else differs.
     """
     options = dict.fromkeys(key for other in same for key in other if key.startswith(OPTION))
-    differing = [
-        key for key in {**own, **options} if any(other.get(key) != own.get(key) for other in same)
-    ]
+    keys = [key for key in {**own, **options} if key != OPTION.rstrip(".")]  # no option at all: {}
+    differing = [key for key in keys if any(other.get(key) != own.get(key) for other in same)]
     trained = [key for key in differing if not key.startswith(MEASURED)]
     return sorted(trained or differing, key=_telling)
 
