@@ -13,7 +13,7 @@ from components.reporting.summary import RunSummary, collect, series
 from components.storage import Store
 from pipelines.finding import read_config
 from pipelines.study.plan import Claim, Study
-from pipelines.study.running import count, is_done, store_of
+from pipelines.study.running import Job, count, is_done, jobs_of, store_of
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Point:
 
     iteration: int
     candidates: int
-    """Generated in training up to this team."""
+    """Generated in training up to this team, that of the arms it starts from included."""
     tokens: int
     success: float | None
     """Greedy play on the validation tasks, in [0, 1]; None if it was not evaluated."""
@@ -47,7 +47,8 @@ class RunResult:
     """Benchmark -> success of the last team; `start` is the first team on validation."""
     num_tasks: Mapping[str, int]
     cpu_s: float
-    """Of all steps but the closing evaluation."""
+    """Of all training steps, those of the arms it starts from included; no warm start, no closing
+    evaluation."""
     visits: float | None = None
     """How far training's prompts were from greedy play's: the mean over iterations of
     `rollout/train/visits_distance`; None where no rollout evaluated its team."""
@@ -111,18 +112,46 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     measured = dict(summary.final)
     if "validation" in summary.rows[0].held_out:
         measured["start"] = summary.rows[0].held_out["validation"]
+    before = inherited(study, store, (arm, seed))
     return RunResult(
-        arm=arm, seed=seed, points=points(summary),
+        arm=arm, seed=seed, points=points(summary, before),
         final={name: result.success for name, result in measured.items()},
         num_tasks={name: result.num_tasks for name, result in measured.items()},
-        cpu_s=cpu_seconds(summary), visits=mean_visits(summary),
+        cpu_s=before.cpu_s + cpu_seconds(summary), visits=mean_visits(summary),
         bounds={name: (result.low, result.high) for name, result in measured.items()},
     )  # fmt: skip
 
 
-def points(summary: RunSummary) -> list[Point]:
-    """One per iteration, the start first."""
-    found, candidates, tokens = [], 0, 0
+@dataclass(frozen=True)
+class Spent:
+    """What training took."""
+
+    candidates: int = 0
+    tokens: int = 0
+    cpu_s: float = 0.0
+
+
+def inherited(study: Study, store: Store, job: Job) -> Spent:
+    """What training the policies took that an arm starts from: it counts as the arm's own.
+
+    Warm starts are left out; they are alike for all arms.
+    """
+    arm, seed = job
+    arms = [other for other in jobs_of(study, [arm], [seed]) if other != job]
+    found = [
+        collect(store, read_config(store, run, study.storage), run)
+        for run in (study.run_name(*other) for other in arms if study.budget(other[0]))
+    ]
+    last = [points(summary)[-1] for summary in found]
+    return Spent(
+        sum(point.candidates for point in last), sum(point.tokens for point in last),
+        sum(map(cpu_seconds, found)),
+    )  # fmt: skip
+
+
+def points(summary: RunSummary, before: Spent = Spent()) -> list[Point]:
+    """One per iteration, the start first, to which all that was spent `before` belongs."""
+    found, candidates, tokens = [], before.candidates, before.tokens
     for row in summary.rows:
         candidates += count(row.metrics, "num_candidates")
         tokens += count(row.metrics, "num_tokens")
