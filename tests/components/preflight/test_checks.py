@@ -81,10 +81,17 @@ def test_storage_that_cannot_be_written_is_one_failure(tmp_path: Path) -> None:
 
 
 def test_tasks_that_do_not_exist_are_named(tmp_path: Path) -> None:
-    options = {**COMPACT, "height": 2, "width": 2, "num_walls": 1}
-    config = _config(tmp_path, env={"name": "plan_path", "options": options})
-    (*_, found) = run_checks([("environment", lambda: check_environment(config))])
-    assert found.level is Level.FAIL and "the options leave" in found.message
+    """A split with fewer tasks than are asked for is played as it is; one without any is not."""
+
+    def found(**options: int) -> list[Finding]:
+        small = {**COMPACT, "height": 2, "width": 2, **options}
+        config = _config(tmp_path, env={"name": "plan_path", "options": small})
+        return list(run_checks([("environment", lambda: check_environment(config))]))
+
+    fewer = {finding.subject: finding for finding in found(num_walls=1)}["validation tasks"]
+    assert fewer.level is Level.WARN and fewer.message == "1 of 5 exist"
+    none = found(num_walls=2)[-1]
+    assert none.level is Level.FAIL and "the options leave 0 instances" in none.message
 
 
 @pytest.mark.parametrize(
