@@ -1,11 +1,16 @@
 """The reader of pages is strict: what a page says is done, and compared."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.walkthrough import Walk, shape
+from pipelines.__main__ import _parser
+from tests.documents import commands
+from tests.walkthrough import ROOT, Walk, shape
 
+PAGES = ("laptop_to_cluster.md", "promote_and_serve.md", "promotion.md")
 PAGE = """# A page
 
 ```text
@@ -14,7 +19,7 @@ hello ADDRESS
 ```
 
 ```bash
-export NAME="a reader"
+export NAME="a reader"      # yours
 cat greeting.txt; echo "$NAME took 3 min 07 s, 12.5 %"
 kubectl apply -f nothing.yaml         # needs a cluster
 test -e \\
@@ -66,3 +71,17 @@ def test_lines_differ_in_more_than_numbers() -> None:
         "scouts-ab12cd34@7 -5 (12 won) in 41 s"
     )
     assert shape("3 won") != shape("3 lost")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_use_options_that_there_are_and_lead_on(page: str) -> None:
+    """What takes minutes to walk through is read in every run of the tests."""
+    path = ROOT / "docs" / page
+    lines = "\n".join(commands(path)).replace("\\\n", " ").splitlines()
+    ours = [line for line in lines if line.startswith("python -m pipelines")]
+    assert len(ours) >= 5
+    for line in ours:
+        assert _parser().parse_args(shlex.split(line, comments=True)[3:]).verb
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", path.read_text())]
+    assert links and all((path.parent / link).exists() for link in links if "://" not in link)

@@ -136,7 +136,7 @@ def shell(text: str) -> list[str]:
 def exported(text: str, environment: Mapping[str, str]) -> dict[str, str]:
     """What an `export` line sets."""
     done = subprocess.run(
-        shell(f"{text}; env -0"),
+        shell(f"{text}\nenv -0"),
         env=dict(environment),
         stdout=subprocess.PIPE,
         text=True,

@@ -86,21 +86,23 @@ def test_who_may_only_read_reads_on(
 
 
 def test_remover_and_user_at_once(file_store: Store, model: Path, tmp_path: Path) -> None:
-    """Whoever wins, the folder is whole once the upload has returned."""
+    """Whoever wins, the folder is whole once the upload has returned; each is late now and then."""
     ref = file_store.upload_folder(model)
     outcomes = set()
     removal_poll, together = removal.POLL_S, Barrier(2)
     removal.POLL_S = 0.001
     try:
-        for _ in range(60):
+        for turn in range(60):
             key, entry = marked(file_store, ref)
 
-            def remove(key: str = key, entry: Entry = entry) -> bool:
+            def remove(key: str = key, entry: Entry = entry, late: bool = turn % 3 == 1) -> bool:
                 together.wait()
+                time.sleep(0.05 * late)
                 return removal.remove(file_store, key, MANIFEST, "old", entry)
 
-            def use() -> FolderRef:
+            def use(late: bool = turn % 3 == 2) -> FolderRef:
                 together.wait()
+                time.sleep(0.05 * late)
                 return file_store.upload_folder(model)
 
             with ThreadPoolExecutor(2) as pool:
