@@ -54,8 +54,10 @@ def test_a_page_is_followed(tmp_path: Path) -> None:
     ("right", "wrong", "words"),
     [
         ("# exit code 1", "", "test -e missing"),
-        ("41 s, 99 %", "41 s, 99 points", "(?s)points.*not printed by"),
-        ("hello ADDRESS\n...", "hello\n...", "(?s)hello.*not printed by"),
+        ("41 s, 99 %", "41 s, 99 points", "(?s)points.*not printed"),
+        ("hello ADDRESS\n...", "hello\n...", "(?s)hello.*not printed"),
+        ("hello ADDRESS\n...\na reader took 41 s, 99 %", "a reader took 41 s, 9 %\nhello ADDRESS",
+         "(?s)hello.*not printed"),
         ("ADDRESS", "address", "has no .*ADDRESS"),
     ],
 )  # fmt: skip

@@ -102,16 +102,13 @@ class Walk:
         return serving(shell(f"exec {text}"), self.folder, self.environment)
 
     def _compare(self, block: Block, commands: list[Command]) -> None:
-        """Every line that is shown is printed."""
+        """Every line that is shown is printed, in this order."""
         printed = "\n".join(item.printed for item in commands)
-        have = {shape(line) for line in printed.splitlines()}
-        missing = [
-            line for line in self._here(block.text).splitlines()
-            if line.strip() != "..." and shape(line) not in have
-        ]  # fmt: skip
-        assert not missing, (
-            f"{missing}\nnot printed by\n{[item.text for item in commands]}:\n{printed}"
-        )
+        have = iter([shape(line) for line in printed.splitlines()])
+        shown = [line for line in self._here(block.text).splitlines() if line.strip() != "..."]
+        missing = next((line for line in shown if shape(line) not in have), None)
+        asked = [item.text for item in commands]
+        assert missing is None, f"{missing}\nnot printed, or not here, by\n{asked}:\n{printed}"
 
     def _here(self, text: str) -> str:
         for name, value in self.replaced.items():

@@ -1,6 +1,6 @@
 """docs/models.md is walked through; the commands of docs/serving.md have the options they use.
 
-tests/e2e/test_serving.py serves.
+tests/test_promote_and_serve.py serves.
 """
 
 import re
