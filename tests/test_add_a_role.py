@@ -18,7 +18,7 @@ from tests.walkthrough import ROOT, Walk
 
 PAGE = ROOT / "docs" / "add_a_role.md"
 SMALL = (
-    "iterations=2", "warm_start.steps=30", "warm_start.num_tasks=64", "rollout.num_tasks=4",
+    "warm_start.steps=30", "warm_start.num_tasks=64", "rollout.num_tasks=4",
     "rollout.num_candidates=4", "evaluation.num_tasks=8", "promotion.min_gain=-1",
 )  # fmt: skip
 FOLDERS = ("components", "envs", "pipelines")
@@ -66,7 +66,7 @@ def test_silence_is_measured(walked: Walk) -> None:
 
 @pytest.mark.full
 def test_the_old_teams_champion_stays(walked: Walk) -> None:
-    assert "two@2" in walked.printed("history walkers")
+    assert "two@4" in walked.printed("history walkers")
     assert "reviewed" not in walked.printed("history walkers")
 
 
