@@ -58,8 +58,10 @@ class TransformersEngine:
         start = time.perf_counter()
         deployments = deploy(team, self._store, self._cache)
         wanted = [_model_key(deployment) for deployment in deployments]
-        self._models = {key: model for key, model in self._models.items() if key in wanted}
-        gc.collect()
+        kept = {key: model for key, model in self._models.items() if key in wanted}
+        if len(kept) < len(self._models):
+            self._models = kept
+            gc.collect()
         settings = self._settings
         speakers = [
             make_speaker(deployment, settings.max_prompt_tokens, settings.max_new_tokens)

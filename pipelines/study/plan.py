@@ -6,6 +6,7 @@ start from the same weights, and teams can be put together from roles that were 
 `like: ../other/study.yaml` takes over all keys of another study that are not given.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -135,6 +136,13 @@ class Study:
         content |= {"name": self.plan.name, "seed": seed, "iterations": 100000}
         content["promotion"] = {**content.get("promotion", {}), "team": self.run_name(arm, seed)}
         return parse_config(self._resolved(content, seed, last))
+
+    def digest(self, arm: str, seed: int) -> str:
+        """sha256 of all that decides an arm's result, budget included: arms it starts from, too."""
+        content = self.plan.arms[arm].set
+        own = self.config(arm, seed, dict.fromkeys(self.plan.arms, 0)).digest()
+        parts = [own, str(self.budget(arm)), *(self.digest(a, seed) for a in references(content))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def _resolved(self, value: Any, seed: int, last: Mapping[str, int]) -> Any:
         if isinstance(value, Mapping):

@@ -14,25 +14,64 @@ from pipelines.study.tables import arms_table, claims_table, note
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
-def publish(study: Study, file: str | None, say: Callable[[str], None]) -> None:
-    """Print and write what is done. With `file`, also into README.md and curves.svg beside it."""
-    found = results(study)
+def publish(
+    study: Study, file: str | None, say: Callable[[str], None], others: Sequence[str] = ()
+) -> None:
+    """Print and write what is done, here and in `others`: results.json of other machines.
+
+    With `file`, also into README.md, results.json and the curves beside it.
+    """
+    found = with_others(study, results(study), others)
     if not found:
         say(f"{study.plan.name}: no run is done yet")
         return
     text = report_text(study, found)
     folder = STUDIES / study.plan.name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(
-        json.dumps([item.to_json() for item in found], indent=1) + "\n"
-    )
+    _keep(found, folder)
     (folder / "table.md").write_text(text + "\n")
     _pictures(study, found, folder)
     say(text)
     say(f"results: {folder}/results.json, table.md, curves.svg, rewards.svg")
     if file is not None:
+        _keep(found, Path(file).parent)
         _into_readme(Path(file).parent, study, found, text)
         say(f"written into {Path(file).parent / 'README.md'}")
+
+
+def with_others(study: Study, found: Sequence[RunResult], files: Sequence[str]) -> list[RunResult]:
+    """`found`, and what the files have of runs that are not in it, in the plan's order.
+
+    ConfigError for a result of other settings or of an arm or seed that the study has not.
+    """
+    known = {(item.arm, item.seed): item for item in found}
+    for path in files:
+        for item in _read(path):
+            if item.arm not in study.plan.arms or item.seed not in study.plan.seeds:
+                raise ConfigError(f"{path}: {item.arm}, seed {item.seed}: not of {study.plan.name}")
+            if item.digest != study.digest(item.arm, item.seed):
+                raise ConfigError(
+                    f"{path}: {item.arm}, seed {item.seed}: trained with other settings than "
+                    f"{study.plan.name} has now; expected a file that this study wrote"
+                )
+            known.setdefault((item.arm, item.seed), item)
+    order = [(arm, seed) for arm in study.plan.arms for seed in study.plan.seeds]
+    return [known[job] for job in order if job in known]
+
+
+def _read(path: str) -> list[RunResult]:
+    try:
+        return [RunResult.from_json(item) for item in json.loads(Path(path).read_text("utf-8"))]
+    except OSError as error:
+        raise ConfigError(f"--with {path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"--with {path}: not a study's results.json ({error})") from error
+
+
+def _keep(found: Sequence[RunResult], folder: Path) -> None:
+    """Write results.json: a line for each run."""
+    lines = ",\n".join(json.dumps(item.to_json()) for item in found)
+    (folder / "results.json").write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 def report_text(study: Study, found: Sequence[RunResult]) -> str:

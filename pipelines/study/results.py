@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from components.intervals import Interval, over_runs, student
 from components.reporting.summary import RunSummary, collect, series
 from components.storage import Store
@@ -44,7 +46,8 @@ class RunResult:
     seed: int
     points: Sequence[Point]
     final: Mapping[str, float]
-    """Benchmark -> success of the last team; `start` is the first team on validation."""
+    """Benchmark -> success of the last team; `start` is the first team on validation, `training`
+    the mean over the way between, see `over_training`."""
     num_tasks: Mapping[str, int]
     cpu_s: float
     """Of all training steps, those of the arms it starts from included; no warm start, no closing
@@ -54,6 +57,8 @@ class RunResult:
     `rollout/train/visits_distance`; None where no rollout evaluated its team."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Benchmark -> the interval of `final` over this run's tasks."""
+    digest: str = ""
+    """Of what the run was trained with, see `Study.digest`."""
 
     def measure(self, name: str) -> float | None:
         """Success on a benchmark; None if it was not played."""
@@ -67,6 +72,13 @@ class RunResult:
         """Plain JSON."""
         return asdict(self)
 
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> "RunResult":
+        """What `to_json` gave. KeyError or TypeError for anything else."""
+        points = [Point(**point) for point in content["points"]]
+        bounds = {name: (low, high) for name, (low, high) in content["bounds"].items()}
+        return RunResult(**{**content, "points": points, "bounds": bounds})
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -78,6 +90,8 @@ class Finding:
     num_seeds: int
     first: float | None
     second: float | None
+    learning: Interval | None = None
+    """The same difference of `training`, where both ends have it."""
 
     @property
     def verdict(self) -> str:
@@ -113,12 +127,16 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     if "validation" in summary.rows[0].held_out:
         measured["start"] = summary.rows[0].held_out["validation"]
     before = inherited(study, store, (arm, seed))
+    way = points(summary, before)
+    final = {name: result.success for name, result in measured.items()}
+    if (mean := over_training(way, study.budget(arm))) is not None:
+        final["training"] = mean
     return RunResult(
-        arm=arm, seed=seed, points=points(summary, before),
-        final={name: result.success for name, result in measured.items()},
+        arm=arm, seed=seed, points=way, final=final,
         num_tasks={name: result.num_tasks for name, result in measured.items()},
         cpu_s=before.cpu_s + cpu_seconds(summary), visits=mean_visits(summary),
         bounds={name: (result.low, result.high) for name, result in measured.items()},
+        digest=study.digest(arm, seed),
     )  # fmt: skip
 
 
@@ -165,6 +183,22 @@ def points(summary: RunSummary, before: Spent = Spent()) -> list[Point]:
     return found
 
 
+def over_training(way: Sequence[Point], budget: int) -> float | None:
+    """Success on validation on the mean over the budget: the area under the curve, by its width.
+
+    It tells teams apart that end alike, where one learns with fewer answers. Straight lines between
+    the evaluated points; None for an arm whose curve does not begin at 0 answers, or has no width.
+    """
+    known = [(point.candidates, point.success) for point in way if point.success is not None]
+    if len(known) < 2 or known[0][0] > 0 or budget <= 0:
+        return None
+    candidates, success = zip(*known, strict=True)
+    end = min(budget, candidates[-1])
+    inside = [at for at in candidates if at < end]
+    grid = [*inside, end]
+    return float(np.trapezoid(np.interp(grid, candidates, success), grid) / end)
+
+
 def cpu_seconds(summary: RunSummary) -> float:
     """CPU seconds of all training steps."""
     return sum(
@@ -201,8 +235,17 @@ def _finding(claim: Claim, found: Sequence[RunResult], confidence: float) -> Fin
     if not seeds:
         return Finding(claim, None, 0, None, None)
     difference = student([first[seed] - second[seed] for seed in seeds], confidence)
-    means = [sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second)]
-    return Finding(claim, difference, len(seeds), *means)
+    ours, theirs = (sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second))
+    learning = _learning(claim, found, confidence)
+    return Finding(claim, difference, len(seeds), ours, theirs, learning)
+
+
+def _learning(claim: Claim, found: Sequence[RunResult], confidence: float) -> Interval | None:
+    if "/" in claim.first + claim.second:
+        return None
+    first, second = (_by_seed(end, "training", found) for end in (claim.first, claim.second))
+    seeds = sorted(set(first) & set(second))
+    return student([first[seed] - second[seed] for seed in seeds], confidence) if seeds else None
 
 
 def _by_seed(end: str, measure: str, found: Sequence[RunResult]) -> dict[int, float]:

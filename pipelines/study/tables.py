@@ -10,6 +10,7 @@ from pipelines.study.results import Finding, RunResult, over_seeds
 MEASURES = (
     ("start", "before"),
     ("validation", "after"),
+    ("training", "over training"),
     ("test", "test split"),
     ("validation/swapped", "swapped"),
 )
@@ -62,16 +63,17 @@ def _mean(values: Sequence[float]) -> str:
 
 def claims_table(found: Sequence[Finding]) -> str:
     """Every claim: the paper's figures, ours, the difference over seeds, the verdict."""
-    head = ["claim", "paper", "here", "difference", "verdict"]
+    head = ["claim", "paper", "here", "difference", "verdict", "difference over training"]
     return markdown(head, [_claim_row(finding) for finding in found])
 
 
 def _claim_row(finding: Finding) -> list[str]:
     claim = finding.claim
     if finding.first is None or finding.second is None:
-        return [claim.text, claim.paper or "-", "-", "-", finding.verdict]
+        return [claim.text, claim.paper or "-", "-", "-", finding.verdict, "-"]
     here = f"{finding.first:.1%} vs {finding.second:.1%}"
-    return [claim.text, claim.paper or "-", here, points(finding.difference), finding.verdict]
+    shown = [points(finding.difference), finding.verdict, points(finding.learning)]
+    return [claim.text, claim.paper or "-", here, *shown]
 
 
 def rate(interval: Interval | None) -> str:
@@ -86,7 +88,9 @@ def note(study: Study) -> str:
     """What the intervals are."""
     return (
         f"In brackets the {study.confidence:.0%} interval over seeds (Student's t; all seeds play "
-        "the same held-out tasks, so a seed counts once); of one seed over its tasks (Wilson)."
+        "the same held-out tasks, so a seed counts once); of one seed over its tasks (Wilson). "
+        "Over training: the mean of validation's curve over the budget, so that of two teams which "
+        "end alike the one that needs fewer answers is ahead."
     )
 
 

@@ -18,7 +18,8 @@ examples:
   python -m pipelines study experiments/teams_plan_path/study.yaml --jobs 2
   python -m pipelines study FILE --arms single per_role --seeds 0
   python -m pipelines study FILE --results            # of what is done, nothing is trained
-  python -m pipelines study FILE --results --write    # and put them into the study's README"""
+  python -m pipelines study FILE --results --write    # and put them into the study's README
+  python -m pipelines study FILE --results --with other/results.json   # seeds of another machine"""
 
 
 def add(verbs: Any) -> None:
@@ -33,6 +34,10 @@ def add(verbs: Any) -> None:
     verb.add_argument("--seeds", nargs="+", type=int, default=[], metavar="N")
     verb.add_argument("--results", action="store_true", help="train nothing")
     verb.add_argument("--write", action="store_true", help="put the results into the README")
+    verb.add_argument(
+        "--with", dest="others", nargs="+", default=[], metavar="JSON",
+        help="results.json of other machines, for runs that are not done here",
+    )  # fmt: skip
     verb.add_argument("--one", nargs=2, metavar=("ARM", "SEED"), help=argparse.SUPPRESS)
 
 
@@ -53,7 +58,7 @@ def _study(options: argparse.Namespace) -> int:
         command = ["-m", "pipelines", "study", options.study, *["--short"] * options.short]
         jobs = jobs_of(study, options.arms, options.seeds)
         Scheduler(study, command, options.jobs, print).run(jobs)
-    publish(study, options.study if options.write else None, print)
+    publish(study, options.study if options.write else None, print, options.others)
     return arguments.OK
 
 

@@ -1,5 +1,6 @@
 """Intervals over seeds, claims and their verdicts, tables and curves, from results made by hand."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -7,17 +8,19 @@ from typing import Any
 
 import pytest
 
+from components.errors import ConfigError
 from components.reporting.spread import success_over_seeds
 from components.reporting.summary import IterationRow, Result, RunSummary
 from pipelines.study.figures import standardised, write_curves, write_rewards
 from pipelines.study.plan import load_study
-from pipelines.study.publishing import report_text
+from pipelines.study.publishing import report_text, with_others
 from pipelines.study.results import (
     Point,
     RunResult,
     findings,
     mean_visits,
     over_seeds,
+    over_training,
     points,
 )
 from pipelines.study.tables import arms_table, claims_table
@@ -73,7 +76,7 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path, claims=[claim("team", "shared", paper="9 vs 1")]))
     found = findings(study, three("team", 0.9, 0.9, 0.9))
     assert claims_table(found).splitlines()[-1] == (
-        "| team beats shared | 9 vs 1 | - | - | not run |"
+        "| team beats shared | 9 vs 1 | - | - | not run | - |"
     )
 
 
@@ -141,6 +144,100 @@ def test_points_count_what_was_generated_before_a_team(tmp_path: Path) -> None:
     assert [(point.candidates, point.tokens) for point in points(summary)] == [
         (0, 0), (12, 30), (24, 30),
     ]  # fmt: skip
+
+
+def way(*points: tuple[int, float | None]) -> list[Point]:
+    return [
+        Point(number, candidates, 0, success, None, {}, {}, None)
+        for number, (candidates, success) in enumerate(points)
+    ]
+
+
+def test_success_over_training_is_the_area_under_the_curve() -> None:
+    assert over_training(way((0, 0.2), (10, 0.6), (20, 0.6)), 20) == pytest.approx(0.5)
+    unevaluated = way((0, 0.2), (4, None), (10, 0.6), (20, 0.6))
+    assert over_training(unevaluated, 20) == pytest.approx(0.5)
+
+
+def test_over_training_stops_at_the_budget() -> None:
+    """The last iteration of an arm overshoots; it must not count for more than the others'."""
+    assert over_training(way((0, 0.0), (10, 1.0), (30, 0.0)), 20) == pytest.approx(0.625)
+    assert over_training(way((0, 0.4), (10, 0.4)), 20) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("points", [way((0, 0.4)), way((5, 0.4), (20, 0.8)), way()])
+def test_a_curve_that_does_not_begin_at_the_start_has_no_such_mean(points: list[Point]) -> None:
+    assert over_training(points, 20) is None
+
+
+def test_a_claim_tells_who_learns_faster_where_both_end_alike(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, claims=[claim("team", "shared")]))
+    fast = [make_result("team", s, {"validation": 0.9, "training": 0.7 + s / 10}) for s in (0, 1)]
+    slow = [make_result("shared", s, {"validation": 0.9, "training": 0.5 + s / 10}) for s in (0, 1)]
+    found = findings(study, [*fast, *slow])
+    assert found[0].learning == pytest.approx((0.2, 0.2, 0.2))
+    assert (
+        claims_table(found)
+        .splitlines()[-1]
+        .endswith("| +0.0 (+0.0 to +0.0) | undecided | +20.0 (+20.0 to +20.0) |")
+    )
+    assert "| over training |" in arms_table(study, fast)
+
+
+def written(path: Path, *found: RunResult) -> str:
+    path.write_text(json.dumps([item.to_json() for item in found]))
+    return str(path)
+
+
+def test_seeds_of_another_machine_are_joined_in_the_plans_order(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, seeds=[0, 1]))
+    here, there, worse = (
+        replace(make_result("team", s, {"validation": value}), digest=study.digest("team", s),
+                bounds={"validation": (0.1, 0.9)})
+        for s, value in ((1, 0.8), (0, 0.6), (1, 0.1))
+    )  # fmt: skip
+    other = written(tmp_path / "other.json", worse, there)
+    assert with_others(study, [here], [other]) == [there, here]
+
+
+def test_results_of_other_settings_are_not_joined(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    old = replace(make_result("team", 0, {}), digest=study.digest("team", 0))
+    other = written(tmp_path / "other.json", old)
+    dearer = load_study(write_study(tmp_path, candidates=40))
+    with pytest.raises(ConfigError, match="other.json: team, seed 0: trained with other settings"):
+        with_others(dearer, [], [other])
+    changed = {**ARMS, "start": {**ARMS["start"], "set": {"warm_start": {"steps": 3}}}}
+    later = load_study(write_study(tmp_path, arms=changed))
+    with pytest.raises(ConfigError, match="trained with other settings"):
+        with_others(later, [], [other])
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "cannot be read: No such file"),
+        ("[{]", "not a study's results.json"),
+        ('[{"arm": "team"}]', "not a study's results.json"),
+        ("7", "not a study's results.json"),
+    ],
+)
+def test_files_of_results_that_are_none_are_refused(
+    tmp_path: Path, content: str | None, fault: str
+) -> None:
+    study, path = load_study(write_study(tmp_path)), tmp_path / "other.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConfigError, match=f"other.json: {fault}"):
+        with_others(study, [], [str(path)])
+
+
+def test_results_of_arms_and_seeds_that_a_study_has_not_are_refused(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    for arm, seed in (("strange", 0), ("team", 5)):
+        other = written(tmp_path / "other.json", make_result(arm, seed, {}))
+        with pytest.raises(ConfigError, match=f"{arm}, seed {seed}: not of words"):
+            with_others(study, [], [other])
 
 
 def test_curves_name_their_arms_and_are_the_same_twice(tmp_path: Path) -> None:
