@@ -43,10 +43,17 @@ def preflight(
     """Print a line per finding as it comes, then the sum. True if nothing failed."""
     from pipelines.prechecks import findings
 
-    found = []
+    found, width = [], _width(config)
     for finding in findings(config, profile, options):
-        say(finding.line(_WIDTH))
+        say(finding.line(width))
         found.append(finding)
     counts = [f"{sum(item.level is level for item in found)} {level.value}" for level in Level]
     say(f"{config.name}, profile {profile.name}: {', '.join(counts)}")
     return worst(found) is not Level.FAIL
+
+
+def _width(config: ExperimentConfig) -> int:
+    """Of the column of subjects: findings are told as they come, so it is known before them."""
+    named = [f"policy {name}" for name in config.policies]
+    named += [f"benchmark {name} tasks" for name in config.evaluation.benchmarks]
+    return max(_WIDTH, *map(len, named))

@@ -110,6 +110,8 @@ def final_evaluation(summary: RunSummary) -> str:
     head = ["benchmark", "success", "interval, %", "turns", "tasks"]
     body = [cells(name, summary.final[name]) for name in order]
     note = "Greedy play. Test tasks are played once, here, and never choose a team."
+    if summary.overtaken:
+        note = f"Of iteration {summary.final_iteration}'s team; the run went on since. {note}"
     content = table(head, body, caption="Final evaluation") if body else ""
     return section("Final evaluation", content, note=note)
 

@@ -71,6 +71,8 @@ class RunSummary:
     final: Mapping[str, Result] = field(default_factory=dict)
     """Benchmark -> result of the last final evaluation: `validation`, `validation/reference`,
     `validation/swapped`, `test`."""
+    final_iteration: int | None = None
+    """Whose team `final` is about: the last one, unless the run went on after an evaluation."""
     verdict: Mapping[str, Any] | None = None
     """Promotion's answer (`promoted`, `reasons`, `gain`, `low`, `high`); None if never asked."""
 
@@ -78,6 +80,11 @@ class RunSummary:
     def roles(self) -> list[str]:
         """In the configuration's order."""
         return list(self.config.roles)
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the run went on after its final evaluation: `final` is an earlier team's."""
+        return self.final_iteration not in (None, self.rows[-1].iteration if self.rows else None)
 
     @property
     def evaluated(self) -> list[IterationRow]:
@@ -97,9 +104,10 @@ def collect(store: Store, config: ExperimentConfig, run: str) -> RunSummary:
     with ThreadPoolExecutor(store_threads(config)) as pool:
         steps = list(pool.map(lambda i: committed(store, run, i), range(latest + 2)))
         rows = list(pool.map(lambda i: _row(store, i, steps), range(latest + 1)))
-    closing = [found for found in steps[: latest + 1] if _of(found, "evaluate")]
-    final = results(merged(_of(closing[-1], "evaluate"))) if closing else {}
-    return RunSummary(run, config, rows, final, _verdict(store, steps))
+    closing = [i for i in range(latest + 1) if _of(steps[i], "evaluate")]
+    last = closing[-1] if closing else None
+    final = {} if last is None else results(merged(_of(steps[last], "evaluate")))
+    return RunSummary(run, config, rows, final, last, _verdict(store, steps))
 
 
 def store_threads(config: ExperimentConfig) -> int:

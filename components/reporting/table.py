@@ -16,7 +16,8 @@ def text_table(summary: RunSummary) -> str:
     swapped = summary.final.get("validation/swapped")
     if swapped:
         each = [summary.final.get(f"validation/swapped/{name}") for name in several(summary)]
-        lines.append(["swapped", *_measured(swapped, each, len(summary.roles))])
+        name = f"{summary.final_iteration} swapped" if summary.overtaken else "swapped"
+        lines.append([name, *_measured(swapped, each, len(summary.roles))])
     return "\n".join(aligned(lines, left={-1}))
 
 

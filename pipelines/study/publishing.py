@@ -1,6 +1,7 @@
 """Prints a study's results and writes them: JSON, tables, curves, and the study's own README."""
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from pipelines.study.results import RunResult, findings, results
 from pipelines.study.running import STUDIES
 from pipelines.study.tables import arms_table, claims_table, note
 
+_ALT = {
+    "curves.svg": "Success and turns over the generated candidates",
+    "rewards.svg": "Standardised reward of every role, by arm",
+}
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
@@ -30,12 +35,12 @@ def publish(
     folder.mkdir(parents=True, exist_ok=True)
     _keep(found, folder)
     (folder / "table.md").write_text(text + "\n")
-    _pictures(study, found, folder)
+    pictures = _pictures(study, found, folder)
     say(text)
     say(f"results: {folder}/results.json, table.md, curves.svg, rewards.svg")
     if file is not None:
         _keep(found, Path(file).parent)
-        _into_readme(Path(file).parent, study, found, text)
+        _into_readme(Path(file).parent, text, pictures)
         say(f"written into {Path(file).parent / 'README.md'}")
 
 
@@ -82,21 +87,21 @@ def report_text(study: Study, found: Sequence[RunResult]) -> str:
     return "\n\n".join(tables)
 
 
-def _into_readme(folder: Path, study: Study, found: Sequence[RunResult], text: str) -> None:
+def _into_readme(folder: Path, text: str, pictures: Sequence[Path]) -> None:
     path = folder / "README.md"
     content = path.read_text(encoding="utf-8") if path.exists() else ""
     if BEGIN not in content or END not in content:
         raise ConfigError(f"{path}: has no lines `{BEGIN}` and `{END}` to write between")
     before, _, rest = content.partition(BEGIN)
     after = rest.partition(END)[2]
-    pictures = "\n\n".join(_pictures(study, found, folder))
-    path.write_text(f"{before}{BEGIN}\n{text}\n\n{pictures}\n{END}{after}", encoding="utf-8")
+    for picture in pictures:
+        shutil.copyfile(picture, folder / picture.name)
+    shown = "\n\n".join(f"![{_ALT[picture.name]}]({picture.name})" for picture in pictures)
+    path.write_text(f"{before}{BEGIN}\n{text}\n\n{shown}\n{END}{after}", encoding="utf-8")
 
 
-def _pictures(study: Study, found: Sequence[RunResult], folder: Path) -> list[str]:
-    """Draw them into the folder; Markdown of those that there are."""
-    write_curves(study, found, folder / "curves.svg")
-    pictures = ["![Success and turns over the generated candidates](curves.svg)"]
-    if write_rewards(study, found, folder / "rewards.svg"):
-        pictures.append("![Standardised reward of every role, by arm](rewards.svg)")
-    return pictures
+def _pictures(study: Study, found: Sequence[RunResult], folder: Path) -> list[Path]:
+    """Draw them into the folder; those that there are."""
+    curves, rewards = folder / "curves.svg", folder / "rewards.svg"
+    write_curves(study, found, curves)
+    return [curves, *[rewards] * write_rewards(study, found, rewards)]

@@ -47,6 +47,17 @@ def test_a_laptop_offline(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ]  # fmt: skip
 
 
+def test_long_names_do_not_move_the_column(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "grids_that_all_need_a_detour"
+    bench = ["--set", f"evaluation.benchmarks={{{name}: {{options: {{detour_fraction: 1.0}}}}}}"]
+    assert main(["preflight", str(path), "--offline", *bench]) == 0
+    told = _lines(capsys)["ok"]
+    begin = f"benchmark {name} tasks  "
+    (at,) = [line for line in told if line.startswith(begin)]
+    assert all(line[len(begin) - 2 : len(begin)] == "  " for line in told)
+    assert all(line[len(begin)] != " " for line in told) and at
+
+
 @pytest.mark.parametrize("name", ["code_qwen3_8b", "maths_qwen3_1p7b"])
 def test_offline_no_problems_are_fetched_and_memory_is_estimated(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

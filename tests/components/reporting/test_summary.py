@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from components.reporting.sections import final_evaluation
 from components.reporting.summary import collect, series
+from components.reporting.table import text_table
 from components.state import TrainingState, write_state
 from components.step import run_step
 from components.storage import open_store
@@ -92,6 +94,21 @@ def test_final_results_and_verdict(world):
     }  # fmt: skip
     assert summary.final["validation"].num_tasks == 200
     assert summary.verdict == {"promoted": False, "reasons": ["no"]}
+
+
+def test_a_run_that_went_on_says_whose_final_evaluation_it_has(world):
+    config, store, step = world
+    commit(store, config, 0)
+    step("evaluate", 0, evaluation(0.8) | evaluation(0.1, "validation/swapped"))
+    ended = collect(store, config, RUN)
+    assert (ended.final_iteration, ended.overtaken) == (0, False)
+    assert text_table(ended).splitlines()[-1].startswith("  swapped")
+    commit(store, config, 1)
+    gone_on = collect(store, config, RUN)
+    assert (gone_on.final_iteration, gone_on.overtaken) == (0, True)
+    assert text_table(gone_on).splitlines()[-1].startswith("0 swapped")
+    assert "; the run went on since" in final_evaluation(gone_on)
+    assert "the run went on" not in final_evaluation(ended)
 
 
 def test_seconds_of_repeated_steps_are_added_up(world):
