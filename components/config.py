@@ -111,6 +111,15 @@ class ExperimentConfig(Section):
         return self
 
     @model_validator(mode="after")
+    def _credit_has_episodes(self) -> "ExperimentConfig":
+        if self.grouping.credit == "episode" and self.rollout.sampling != "parallel":
+            raise ValueError(
+                "grouping.credit is 'episode' and rollout.sampling 'tree', where most candidates "
+                "begin no episode of their own; expected `sampling: parallel`, or `credit: answer`"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _answers_fit(self) -> "ExperimentConfig":
         answer = self.rollout.max_new_tokens
         for name, policy in self.policies.items():

@@ -151,6 +151,9 @@ class GroupingConfig(Section):
     key: list[KeyPart] = list(KEYS)
     allow_impure: bool = False
     """Needed by a coarser key: its groups mix prompts, so the team cannot be promoted."""
+    credit: Literal["answer", "episode"] = "answer"
+    """answer: a sample's own reward. episode: the sum of its episode's rewards, the same for every
+    answer of it, as GRPO over whole trajectories; needs `rollout.sampling: parallel`."""
     std_ddof: Literal[0, 1] | None = 1
     """None: the mean is subtracted, nothing is divided."""
     eps: Annotated[float, Field(gt=0.0)] = 1e-6

@@ -81,6 +81,21 @@ def find_groups(table: pa.Table, key: Sequence[KeyPart], ddof: int) -> Groups:
     return Groups(ids, alive, rewards, size, first, moments)
 
 
+def by_episode(table: pa.Table) -> pa.Table:
+    """The scored table where every reward is the sum of its episode's (`credit: episode`).
+
+    Failed generations have no reward before and after, and add nothing to the others'.
+    """
+    episodes = codes_of(table["episode_id"])
+    reward = table["reward"].combine_chunks()
+    total = np.bincount(episodes, weights=reward.fill_null(0.0).to_numpy())
+    dead = ~reward.is_valid().to_numpy(zero_copy_only=False)
+    returns = pa.array(total[episodes], type=reward.type, mask=dead)
+    return table.set_column(
+        table.column_names.index("reward"), table.schema.field("reward"), returns
+    )
+
+
 def group_ids(table: pa.Table, columns: Sequence[str]) -> Ids:
     """[num_samples] one id per distinct combination of the columns, in order of appearance.
 

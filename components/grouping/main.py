@@ -10,7 +10,7 @@ from components import records
 from components.config import ExperimentConfig
 from components.errors import RecordError
 from components.grouping.certificate import build
-from components.grouping.groups import check_sizes, find_groups, make_samples
+from components.grouping.groups import by_episode, check_sizes, find_groups, make_samples
 from components.grouping.page import render
 from components.grouping.routing import check_routing
 from components.records import Sample, Scored
@@ -51,6 +51,8 @@ def compute_groups(config: ExperimentConfig, scored: str, samples: str) -> dict[
             "see the episodes' status: every episode may have ended before its first answer"
         )
     check_routing(table, config.roles)
+    if config.grouping.credit == "episode":
+        table = by_episode(table)
     groups = find_groups(table, config.grouping.key, config.grouping.std_ddof or 0)
     check_sizes(table, groups, config.rollout)
     records.write(samples, Sample, make_samples(table, groups, config.grouping, config.rollout))

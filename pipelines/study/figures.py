@@ -21,8 +21,11 @@ Curve = tuple[list[int], list[float]]
 """Candidates, and the value at each."""
 PANELS: tuple[tuple[str, Read], ...] = (
     ("success of greedy play", lambda point: point.success),
-    ("turns per episode", lambda point: point.turns),
+    ("turns to solve", lambda point: point.turns_to_solve),
 )
+STYLES = ("-", "--", ":")
+"""One after the other, when all colours are taken."""
+_COLOURS = 10
 _GRID = 60
 _COLUMNS = 3
 
@@ -89,11 +92,13 @@ def _axes(rows: int, columns: int, height: float, path: Path) -> Iterator[tuple[
 
 
 def _panel(axis: Any, study: Study, found: Sequence[RunResult], title: str, read: Read) -> None:
+    drawn = 0
     for arm in _arms(found):
         curves = [curve(item.points, read) for item in found if item.arm == arm]
         known = [(x, y) for x, y in curves if len(x) > 1]
         if known:
-            _line(axis, known, study.plan.arms[arm].title)
+            _line(axis, known, study.plan.arms[arm].title, STYLES[drawn // _COLOURS % len(STYLES)])
+            drawn += 1
     axis.set_title(title)
     axis.set_xlabel("candidates generated in training")
     axis.grid(alpha=0.3)
@@ -115,10 +120,10 @@ def _roles(runs: Sequence[RunResult]) -> list[str]:
     ]
 
 
-def _line(axis: Any, curves: Sequence[Curve], label: str) -> None:
+def _line(axis: Any, curves: Sequence[Curve], label: str, style: str = "-") -> None:
     grid = np.linspace(max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves), _GRID)
     values = np.array([np.interp(grid, x, y) for x, y in curves])
-    (line,) = axis.plot(grid, values.mean(axis=0), label=label)
+    (line,) = axis.plot(grid, values.mean(axis=0), style, label=label)
     axis.fill_between(
         grid, values.min(axis=0), values.max(axis=0), color=line.get_color(), alpha=0.15, lw=0
     )

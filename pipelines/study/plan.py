@@ -30,6 +30,7 @@ from components.settings import (
 ArmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 _WHOLE = ("policies", "roles")
 _REFERENCE = re.compile(r"run://@([a-z0-9_]+)/")
+_PARTS = re.compile(r"[^/]+|validation/(swapped|reference)")
 _RESERVED = ("seed", "name", "iterations", "storage", "tracking", "promotion")
 
 
@@ -66,6 +67,7 @@ class Short(Section):
     """The same study in minutes."""
 
     candidates: Positive
+    """Instead of the study's; arms with a budget of their own keep their share of it."""
     seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
     set: dict[str, Any] = {}
 
@@ -85,6 +87,12 @@ class Plan(Section):
     short: Short | None = None
 
     @model_validator(mode="after")
+    def _seeds_differ(self) -> "Plan":
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds {self.seeds} name one twice")
+        return self
+
+    @model_validator(mode="after")
     def _names_are_known(self) -> "Plan":
         for name, arm in self.arms.items():
             for other in references(arm.set):
@@ -101,7 +109,15 @@ class Plan(Section):
                     raise ValueError(
                         f"claim {claim.text!r} names arm {end!r}; expected one of {list(self.arms)}"
                     )
+        for name in self.arms:
+            self._check_starts(name, ())
         return self
+
+    def _check_starts(self, name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise ValueError(f"arms start from each other: {' <- '.join((*path, name))}")
+        for other in references(self.arms[name].set):
+            self._check_starts(other, (*path, name))
 
 
 @dataclass(frozen=True)
@@ -168,7 +184,22 @@ def load_study(path: str | Path, short: bool = False) -> Study:
             study.config(arm, study.plan.seeds[0], dict.fromkeys(study.plan.arms, 0))
         except ConfigError as error:
             raise ConfigError(f"{path}: arms.{arm}: {error}") from error
+    _check_measures(study, path)
     return study
+
+
+def _check_measures(study: Study, path: str | Path) -> None:
+    """A name that no evaluation has would be noticed after hours only."""
+    played = EvaluationConfig.model_validate(study.base.get("evaluation", {})).benchmarks
+    known = ["start", "training", "validation", "test", *played]
+    for claim in study.plan.claims:
+        for end in (claim.first, claim.second):
+            measure = end.partition("/")[2] or claim.measure
+            if measure.partition("/")[0] not in known or not _PARTS.fullmatch(measure):
+                raise ConfigError(
+                    f"{path}: claim {claim.text!r} asks for {measure!r}; expected one of {known}, "
+                    "or validation/swapped"
+                )
 
 
 def _content(path: str | Path) -> dict[str, Any]:
@@ -194,9 +225,15 @@ def _shortened(study: Study, path: str | Path) -> Study:
     plan = study.plan
     if plan.short is None:
         raise ConfigError(f"{path}: has no `short` form: give it candidates and seeds")
+    share = plan.short.candidates / plan.candidates
+    arms = {
+        name: arm.model_copy(update={"candidates": round(share * arm.candidates)})
+        if arm.candidates is not None else arm
+        for name, arm in plan.arms.items()
+    }  # fmt: skip
     changed = {
         "name": f"{plan.name}_short", "candidates": plan.short.candidates,
-        "seeds": plan.short.seeds,
+        "seeds": plan.short.seeds, "arms": arms,
     }  # fmt: skip
     return Study(plan.model_copy(update=changed), merged(study.base, plan.short.set))
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from components.errors import ConfigError
+from pipelines.study.claims import findings
 from pipelines.study.figures import write_curves, write_rewards
 from pipelines.study.plan import Study
-from pipelines.study.results import RunResult, findings, results
+from pipelines.study.results import RunResult, results
 from pipelines.study.running import STUDIES
 from pipelines.study.tables import arms_table, claims_table, note
 
 _ALT = {
-    "curves.svg": "Success and turns over the generated candidates",
+    "curves.svg": "Success, and turns of solved episodes, over the generated candidates",
     "rewards.svg": "Standardised reward of every role, by arm",
 }
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
@@ -24,9 +25,12 @@ def publish(
 ) -> None:
     """Print and write what is done, here and in `others`: results.json of other machines.
 
-    With `file`, also into README.md, results.json and the curves beside it.
+    With `file`, also into README.md, results.json and the curves beside it, where runs that are in
+    that results.json and not done here stay.
     """
-    found = with_others(study, results(study), others)
+    found = with_others(study, results(study, say), others)
+    if file is not None:
+        found = with_others(study, found, _own(Path(file).parent), left_out=say)
     if not found:
         say(f"{study.plan.name}: no run is done yet")
         return
@@ -44,24 +48,45 @@ def publish(
         say(f"written into {Path(file).parent / 'README.md'}")
 
 
-def with_others(study: Study, found: Sequence[RunResult], files: Sequence[str]) -> list[RunResult]:
+def with_others(
+    study: Study,
+    found: Sequence[RunResult],
+    files: Sequence[str],
+    left_out: Callable[[str], None] | None = None,
+) -> list[RunResult]:
     """`found`, and what the files have of runs that are not in it, in the plan's order.
 
-    ConfigError for a result of other settings or of an arm or seed that the study has not.
+    ConfigError for a result of other settings or of an arm or seed that the study has not;
+    `left_out` is told instead, if given.
     """
     known = {(item.arm, item.seed): item for item in found}
     for path in files:
         for item in _read(path):
-            if item.arm not in study.plan.arms or item.seed not in study.plan.seeds:
-                raise ConfigError(f"{path}: {item.arm}, seed {item.seed}: not of {study.plan.name}")
-            if item.digest != study.digest(item.arm, item.seed):
-                raise ConfigError(
-                    f"{path}: {item.arm}, seed {item.seed}: trained with other settings than "
-                    f"{study.plan.name} has now; expected a file that this study wrote"
-                )
-            known.setdefault((item.arm, item.seed), item)
+            if (fault := _fault(study, item)) is None:
+                known.setdefault((item.arm, item.seed), item)
+            elif left_out is None:
+                raise ConfigError(f"{path}: {fault}")
+            else:
+                left_out(f"left out of {path}: {fault}")
     order = [(arm, seed) for arm in study.plan.arms for seed in study.plan.seeds]
     return [known[job] for job in order if job in known]
+
+
+def _fault(study: Study, item: RunResult) -> str | None:
+    """Why a result is none of this study's; None if it is one."""
+    if item.arm not in study.plan.arms or item.seed not in study.plan.seeds:
+        return f"{item.arm}, seed {item.seed}: not of {study.plan.name}"
+    if item.digest != study.digest(item.arm, item.seed):
+        return (
+            f"{item.arm}, seed {item.seed}: trained with other settings than {study.plan.name} has "
+            "now; expected a file that this study wrote"
+        )
+    return None
+
+
+def _own(folder: Path) -> list[str]:
+    path = folder / "results.json"
+    return [str(path)] if path.exists() else []
 
 
 def _read(path: str) -> list[RunResult]:

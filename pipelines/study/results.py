@@ -1,21 +1,23 @@
-"""What a study found: every run as points over its sampling budget, and the measures of its arms.
+"""What a study found: every run as points over its sampling budget, and what it measured.
 
 Read from the store's step manifests; nothing is played again.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from components.intervals import Interval, over_runs, student
+from components.errors import ConfigError
+from components.intervals import Interval
 from components.reporting.summary import RunSummary, collect, series
 from components.storage import Store
 from pipelines.finding import read_config
-from pipelines.study.plan import Claim, Study
-from pipelines.study.running import Job, count, is_done, jobs_of, store_of
+from pipelines.study.plan import Study
+from pipelines.study.running import ArmsFailed, Job, count, is_done, jobs_of, store_of
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,18 @@ class Point:
     """Greedy play on the validation tasks, in [0, 1]; None if it was not evaluated."""
     turns: float | None
     """Turns per validation episode."""
+    turns_to_solve: float | None
+    """The same of the solved ones."""
     reward: Mapping[str, float]
     """role -> mean reward of the answers that the update before this team was made of."""
     zero_variance: Mapping[str, float]
     """role -> share of groups without signal, of the same."""
-    train_success: float | None
-    """Of the training episodes, which follow the pick."""
+    train_success: float | None = None
+    """Of the training episodes before this team's update, which follow the pick."""
+    train_turns: float | None = None
+    """Turns per episode of the same."""
+    num_updates: float | None = None
+    """Optimiser steps of this team's update, mean over its trained policies."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,27 @@ class RunResult:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Benchmark -> the interval of `final` over this run's tasks."""
     digest: str = ""
-    """Of what the run was trained with, see `Study.digest`."""
+    """Of the configuration and the budget that it was trained with, see `Study.digest`."""
+
+    @property
+    def num_iterations(self) -> int:
+        """Of its training."""
+        return self.points[-1].iteration
+
+    @property
+    def num_updates(self) -> float | None:
+        """Optimiser steps per trained policy; None where nothing was trained."""
+        known = [point.num_updates for point in self.points if point.num_updates is not None]
+        return sum(known) if known else None
+
+    @property
+    def longer(self) -> float | None:
+        """How many turns training's episodes are longer than greedy play's of the same team."""
+        return mean(
+            after.train_turns - before.turns
+            for before, after in pairwise(self.points)
+            if after.train_turns is not None and before.turns is not None
+        )
 
     def measure(self, name: str) -> float | None:
         """Success on a benchmark; None if it was not played."""
@@ -80,42 +108,21 @@ class RunResult:
         return RunResult(**{**content, "points": points, "bounds": bounds})
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What came of a claim."""
+def results(study: Study, say: Callable[[str], None] = print) -> list[RunResult]:
+    """All arms that are shown and seeds that are done, in the plan's order.
 
-    claim: Claim
-    difference: Interval | None
-    """Of the two measures, over seeds; None if a seed is missing everywhere."""
-    num_seeds: int
-    first: float | None
-    second: float | None
-    learning: Interval | None = None
-    """The same difference of `training`, where both ends have it."""
-
-    @property
-    def verdict(self) -> str:
-        """In a word: whether the interval over seeds lies on one side of the margin."""
-        if self.difference is None:
-            return "not run"
-        _, low, high = self.difference
-        if low > self.claim.margin:
-            return "holds"
-        if high < -self.claim.margin:
-            return "the opposite"
-        return "undecided"
-
-
-def results(study: Study) -> list[RunResult]:
-    """All arms that are shown and seeds that are done, in the plan's order."""
-    store = store_of(study)
-    return [
-        run_result(study, store, arm, seed)
-        for arm, settings in study.plan.arms.items()
-        if settings.shown
-        for seed in study.plan.seeds
-        if is_done(study, store, (arm, seed))
-    ]
+    Runs of other settings are left out, and `say` is told.
+    """
+    store, found = store_of(study), []
+    for job in ((arm, seed) for arm in study.plan.arms for seed in study.plan.seeds):
+        if not study.plan.arms[job[0]].shown:
+            continue
+        try:
+            if is_done(study, store, job):
+                found.append(run_result(study, store, *job))
+        except (ConfigError, ArmsFailed) as error:
+            say(f"left out: {error}")
+    return found
 
 
 def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
@@ -129,8 +136,8 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     before = inherited(study, store, (arm, seed))
     way = points(summary, before)
     final = {name: result.success for name, result in measured.items()}
-    if (mean := over_training(way, study.budget(arm))) is not None:
-        final["training"] = mean
+    if (area := over_training(way, study.budget(arm))) is not None:
+        final["training"] = area
     return RunResult(
         arm=arm, seed=seed, points=way, final=final,
         num_tasks={name: result.num_tasks for name, result in measured.items()},
@@ -175,9 +182,11 @@ def points(summary: RunSummary, before: Spent = Spent()) -> list[Point]:
         tokens += count(row.metrics, "num_tokens")
         found.append(
             Point(
-                row.iteration, candidates, tokens, row.success, row.turns_mean, dict(row.reward),
-                series(row.metrics, "grouping", "frac_reward_zero_std"),
+                row.iteration, candidates, tokens, row.success, row.turns_mean, row.turns_to_solve,
+                dict(row.reward), series(row.metrics, "grouping", "frac_reward_zero_std"),
                 row.metrics.get("rollout/train/success"),
+                row.metrics.get("rollout/train/turns/mean"),
+                mean(series(row.metrics, "update", "num_steps").values()),
             )
         )  # fmt: skip
     return found
@@ -212,43 +221,10 @@ def cpu_seconds(summary: RunSummary) -> float:
 def mean_visits(summary: RunSummary) -> float | None:
     """The mean over the iterations that have it."""
     name = "rollout/train/visits_distance"
-    known = [row.metrics[name] for row in summary.rows if name in row.metrics]
+    return mean(row.metrics[name] for row in summary.rows if name in row.metrics)
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """Arithmetic; None of nothing."""
+    known = list(values)
     return sum(known) / len(known) if known else None
-
-
-def over_seeds(
-    found: Sequence[RunResult], arm: str, measure: str, confidence: float = 0.95
-) -> Interval | None:
-    """An arm's mean and interval on a measure, as a report states it; None if no seed has it."""
-    known = [item.rate(measure) for item in found if item.arm == arm and measure in item.final]
-    return over_runs(known, confidence) if known else None
-
-
-def findings(study: Study, found: Sequence[RunResult]) -> list[Finding]:
-    """Every claim, by the differences of the seeds that both arms have."""
-    return [_finding(claim, found, study.confidence) for claim in study.plan.claims]
-
-
-def _finding(claim: Claim, found: Sequence[RunResult], confidence: float) -> Finding:
-    first, second = (_by_seed(end, claim.measure, found) for end in (claim.first, claim.second))
-    seeds = sorted(set(first) & set(second))
-    if not seeds:
-        return Finding(claim, None, 0, None, None)
-    difference = student([first[seed] - second[seed] for seed in seeds], confidence)
-    ours, theirs = (sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second))
-    learning = _learning(claim, found, confidence)
-    return Finding(claim, difference, len(seeds), ours, theirs, learning)
-
-
-def _learning(claim: Claim, found: Sequence[RunResult], confidence: float) -> Interval | None:
-    if "/" in claim.first + claim.second:
-        return None
-    first, second = (_by_seed(end, "training", found) for end in (claim.first, claim.second))
-    seeds = sorted(set(first) & set(second))
-    return student([first[seed] - second[seed] for seed in seeds], confidence) if seeds else None
-
-
-def _by_seed(end: str, measure: str, found: Sequence[RunResult]) -> dict[int, float]:
-    arm, _, own = end.partition("/")
-    values = {item.seed: item.measure(own or measure) for item in found if item.arm == arm}
-    return {seed: value for seed, value in values.items() if value is not None}

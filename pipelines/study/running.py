@@ -127,14 +127,21 @@ def bind(study: Study, store: Store, job: Job) -> ExperimentConfig:
 def is_done(study: Study, store: Store, job: Job) -> bool:
     """Whether there is nothing left to do for an arm and seed.
 
-    ConfigError if the run was begun with other settings: its results would be another arm's.
+    ConfigError if the run was begun with other settings, or has gone on past the budget: its
+    results would be another arm's.
     """
     arm, run = job[0], study.run_name(*job)
     if latest_iteration(store, run) is None:
         return False
     bind(study, store, job)
-    if candidates(store, run) < study.budget(arm):
+    if (spent := candidates(store, run)) < study.budget(arm):
         return False
+    latest = latest_iteration(store, run) or 0
+    if latest and spent - generated(store, run, latest) >= study.budget(arm):
+        raise ConfigError(
+            f"arm {arm}: run {run} went on past its budget of {study.budget(arm):,} answers, to "
+            f"{spent:,}: it was another budget's; another `name` gives the study new runs"
+        )
     return not study.plan.arms[arm].shown or is_closed(store, run)
 
 
@@ -144,7 +151,7 @@ class Scheduler:
 
     study: Study
     command: Sequence[str]
-    """`python -m pipelines study FILE ...`, to which arm and seed are added."""
+    """`python -m pipelines study FILE ...`, to which arm, seed and their digest are added."""
     num_jobs: int
     say: Callable[[str], None]
     sleep: Callable[[float], None] = time.sleep
@@ -184,11 +191,11 @@ class Scheduler:
                 self._start(job)
 
     def _start(self, job: Job) -> None:
-        path = log_path(self.study, job)
+        path, digest = log_path(self.study, job), self.study.digest(*job)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as log:
             self._running[job] = subprocess.Popen(
-                [sys.executable, *self.command, "--one", job[0], str(job[1])],
+                [sys.executable, *self.command, "--one", job[0], str(job[1]), digest],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         self._began[job] = time.monotonic()

@@ -1,12 +1,34 @@
 """A study's results as Markdown: the arms, and the claims with what came of them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from components.intervals import Interval
+from pipelines.study.claims import Finding, over_seeds
 from pipelines.study.plan import Study
-from pipelines.study.results import Finding, RunResult, over_seeds
+from pipelines.study.results import RunResult, mean
 
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of each run, shown as its mean over an arm's seeds."""
+
+    title: str
+    read: Callable[[RunResult], float | None]
+    form: str
+
+
+COLUMNS = (
+    Column("turns to solve", lambda run: run.points[-1].turns_to_solve, ".2f"),
+    Column("visits", lambda run: run.visits, ".2f"),
+    Column("longer", lambda run: run.longer, "+.2f"),
+    Column("iterations", lambda run: run.num_iterations or None, ".0f"),
+    Column("updates", lambda run: run.num_updates, ".0f"),
+    Column("candidates", lambda run: run.points[-1].candidates, ",.0f"),
+    Column("tokens", lambda run: run.points[-1].tokens, ",.0f"),
+    Column("CPU min", lambda run: run.cpu_s / 60, ".1f"),
+)
 MEASURES = (
     ("start", "before"),
     ("validation", "after"),
@@ -19,46 +41,30 @@ MEASURES = (
 def arms_table(study: Study, found: Sequence[RunResult]) -> str:
     """Success of every arm, mean over seeds with its interval, and what it took.
 
-    `visits`, where it is known: how far training's prompts were from those of greedy play.
+    Columns that no arm has are left out.
     """
     shown = [
         (measure, title)
         for measure, title in MEASURES
         if any(item.measure(measure) is not None for item in found)
     ]
-    titles = [title for _, title in shown]
-    visits = ["visits"] if any(item.visits is not None for item in found) else []
-    head = ["arm", "seeds", *titles, "turns", *visits, "candidates", "tokens", "CPU min"]
-    measures = [measure for measure, _ in shown]
-    rows = [_arm_row(study, found, arm, measures, bool(visits)) for arm in _arms(found)]
+    columns = [column for column in COLUMNS if any(column.read(item) is not None for item in found)]
+    head = ["arm", "seeds", *(title for _, title in shown), *(it.title for it in columns)]
+    rows = [
+        [
+            study.plan.arms[arm].title,
+            str(sum(item.arm == arm for item in found)),
+            *(rate(over_seeds(found, arm, name, study.confidence)) for name, _ in shown),
+            *(_cell(column, [item for item in found if item.arm == arm]) for column in columns),
+        ]
+        for arm in dict.fromkeys(item.arm for item in found)
+    ]
     return markdown(head, rows)
 
 
-def _arms(found: Sequence[RunResult]) -> list[str]:
-    return list(dict.fromkeys(item.arm for item in found))
-
-
-def _arm_row(
-    study: Study, found: Sequence[RunResult], arm: str, measures: Sequence[str], with_visits: bool
-) -> list[str]:
-    mine = [item for item in found if item.arm == arm]
-    last = [item.points[-1] for item in mine]
-    turns = [point.turns for point in last if point.turns is not None]
-    visits = [item.visits for item in mine if item.visits is not None]
-    return [
-        study.plan.arms[arm].title,
-        str(len(mine)),
-        *[rate(over_seeds(found, arm, measure, study.confidence)) for measure in measures],
-        _mean(turns),
-        *[_mean(visits)] * with_visits,
-        f"{sum(point.candidates for point in last) / len(last):,.0f}",
-        f"{sum(point.tokens for point in last) / len(last):,.0f}",
-        f"{sum(item.cpu_s for item in mine) / len(mine) / 60:.1f}",
-    ]
-
-
-def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.2f}" if values else "-"
+def _cell(column: Column, runs: Sequence[RunResult]) -> str:
+    average = mean(value for run in runs if (value := column.read(run)) is not None)
+    return "-" if average is None else format(average, column.form)
 
 
 def claims_table(found: Sequence[Finding]) -> str:
@@ -89,8 +95,11 @@ def note(study: Study) -> str:
     return (
         f"In brackets the {study.confidence:.0%} interval over seeds (Student's t; all seeds play "
         "the same held-out tasks, so a seed counts once); of one seed over its tasks (Wilson). "
-        "Over training: the mean of validation's curve over the budget, so that of two teams which "
-        "end alike the one that needs fewer answers is ahead."
+        "Over training: the mean of validation's curve over the budget, so that of two teams "
+        "which end alike the one that needs fewer answers is ahead. Visits, longer: how far the "
+        "prompts of training are from those of greedy play by role and turn (0: equal shares), "
+        "and by how many turns its episodes are longer. Updates: optimiser steps per policy. "
+        "Candidates, tokens: of the answers generated in training."
     )
 
 

@@ -38,27 +38,40 @@ def add(verbs: Any) -> None:
         "--with", dest="others", nargs="+", default=[], metavar="JSON",
         help="results.json of other machines, for runs that are not done here",
     )  # fmt: skip
-    verb.add_argument("--one", nargs=2, metavar=("ARM", "SEED"), help=argparse.SUPPRESS)
+    verb.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
 
 
 def _study(options: argparse.Namespace) -> int:
     from pipelines.study.plan import load_study
     from pipelines.study.publishing import publish
-    from pipelines.study.running import Scheduler, jobs_of, run_arm
+    from pipelines.study.running import Scheduler, jobs_of
 
     arguments.one_thread()
     study = load_study(options.study, options.short)
     _check(study, options)
     if options.one:
-        # Of its own, for what the steps print to standard output goes to the run's logs.
-        with os.fdopen(os.dup(1), "w") as out:
-            run_arm(study, (options.one[0], int(options.one[1])), out)
-        return arguments.OK
+        return _one(study, options)
     if not options.results:
         command = ["-m", "pipelines", "study", options.study, *["--short"] * options.short]
         jobs = jobs_of(study, options.arms, options.seeds)
         Scheduler(study, command, options.jobs, print).run(jobs)
     publish(study, options.study if options.write else None, print, options.others)
+    return arguments.OK
+
+
+def _one(study: Any, options: argparse.Namespace) -> int:
+    """The process of one arm and seed; ConfigError if the file is no longer what was begun."""
+    from components.errors import ConfigError
+    from pipelines.study.running import run_arm
+
+    arm, seed, digest = options.one
+    if study.digest(arm, int(seed)) != digest:
+        raise ConfigError(
+            f"{options.study}: arm {arm} was changed while the study ran; start again"
+        )
+    # Of its own, for what the steps print to standard output goes to the run's logs.
+    with os.fdopen(os.dup(1), "w") as out:
+        run_arm(study, (arm, int(seed)), out)
     return arguments.OK
 
 
@@ -71,5 +84,11 @@ def _check(study: Any, options: argparse.Namespace) -> None:
     strange = [seed for seed in options.seeds if seed not in study.plan.seeds]
     if strange:
         raise ConfigError(f"--seeds {strange}: expected some of {study.plan.seeds}")
+    if len(set(options.seeds)) < len(options.seeds):
+        raise ConfigError(f"--seeds {options.seeds} name one twice")
+    if options.short and options.write:
+        raise ConfigError("--write puts the whole study into its README; expected no --short")
+    if options.others and not options.results:
+        raise ConfigError("--with adds to what is told; expected --results beside it")
     if options.jobs < 1:
         raise ConfigError(f"--jobs is {options.jobs}, expected 1 or more")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from components import records
-from components.errors import RecordError
+from components.errors import ConfigError, RecordError
 from components.grouping.main import group
 from components.records import Sample, Scored
 from tests.components.grouping.scored_rows import make_config, make_group, make_row
@@ -67,3 +67,28 @@ def test_a_tree_group_of_one_stops_the_step(run_group):
 def test_a_row_of_another_policy_stops_the_step(run_group):
     with pytest.raises(RecordError, match="samples of role 'tool' name policy 'planner'"):
         run_group(make_group([1, 0], policy="planner"))
+
+
+def test_credit_may_be_the_whole_episodes(run_group):
+    """Two episodes of two answers each, and a third whose second generation failed."""
+    rows = [
+        make_row(reward, episode_id=f"X#{episode}", turn=turn, role=role)
+        for episode, (tool, planner) in enumerate([(0.5, 1.0), (0.25, -0.5), (1.0, None)])
+        for turn, role, reward in ((0, "tool", tool), (0, "planner", planner))
+    ]
+    whole = {"key": ["task"], "allow_impure": True, "credit": "episode", "std_ddof": None}
+    _, folder = run_group(rows, grouping=whole, rollout={"sampling": "parallel"})
+    samples = records.read_rows(folder / "samples", Sample)
+    returns = [1.5, 1.5, -0.25, -0.25, 1.0, None]
+    assert [sample.scored.reward for sample in samples] == returns
+    mean = sum(value for value in returns if value is not None) / 5
+    assert [sample.advantage for sample in samples] == pytest.approx(
+        [None if value is None else value - mean for value in returns]
+    )
+    own = records.read_rows(folder / "scored", Scored)
+    assert [row.reward for row in own] == [0.5, 1.0, 0.25, -0.5, 1.0, None]
+
+
+def test_credit_of_an_episode_needs_episodes():
+    with pytest.raises(ConfigError, match=r"grouping\.credit is 'episode' and .*tree"):
+        make_config(grouping={"credit": "episode"})

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from components.errors import ConfigError
-from pipelines.study.plan import load_study, merged
+from pipelines.study.plan import load_study, merged, references
 from pipelines.study.running import jobs_of
 from tests.pipelines.study.studies import ARMS, write_study
 
+GAMES = ("plan_path", "sokoban")
 EVERY_STUDY = sorted(Path("experiments").glob("*/study.yaml"))
 
 
@@ -69,6 +70,19 @@ def test_the_short_form_has_a_name_and_budget_of_its_own(tmp_path: Path) -> None
             {"claims": [{"text": "c", "first": "team", "second": "nobody"}]},
             "claim 'c' names arm 'nobody'",
         ),
+        ({"seeds": [0, 1, 0]}, r"seeds \[0, 1, 0\] name one twice"),
+        (
+            {"arms": ARMS | {"start": {"title": "x", "set": {"policies": {"a": {"base": "run://@team/a"}}}}}},
+            "arms start from each other: start <- team <- start",
+        ),
+        (
+            {"claims": [{"text": "c", "first": "team", "second": "team/validation/swaped"}]},
+            "claim 'c' asks for 'validation/swaped'; expected .*'test'.* or validation/swapped",
+        ),
+        (
+            {"claims": [{"text": "c", "first": "team", "second": "shared", "measure": "tests"}]},
+            "claim 'c' asks for 'tests'",
+        ),
     ],
 )  # fmt: skip
 def test_faults_name_the_file_and_the_key(
@@ -76,6 +90,13 @@ def test_faults_name_the_file_and_the_key(
 ) -> None:
     with pytest.raises(ConfigError, match=rf"study.yaml: .*{message}"):
         load_study(write_study(tmp_path, **changes))
+
+
+def test_arms_with_a_budget_of_their_own_keep_their_share_of_the_short_one(tmp_path: Path) -> None:
+    arms = {**ARMS, "team": {**ARMS["team"], "candidates": 10}}
+    path = write_study(tmp_path, arms=arms, short={"candidates": 6})
+    assert load_study(path).budget("team") == 10
+    assert load_study(path, short=True).budget("team") == 3
 
 
 def test_a_study_without_short_form_says_so(tmp_path: Path) -> None:
@@ -89,6 +110,30 @@ def test_every_study_of_this_repository_is_whole(path: Path) -> None:
     assert study.plan.name == path.parent.name
     assert load_study(path, short=True).plan.name == f"{path.parent.name}_short"
     assert len(study.plan.seeds) >= 3
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("path", EVERY_STUDY, ids=lambda path: path.parent.name)
+def test_arms_of_a_study_have_the_same_budget(path: Path, short: bool) -> None:
+    """What the arms that one starts from generated is its own; only `apart` says it is twice."""
+    study = load_study(path, short)
+
+    def spent(arm: str) -> int:
+        starts = set(references(study.plan.arms[arm].set))
+        return study.budget(arm) + sum(spent(other) for other in starts)
+
+    untrained = {"start", "start_shared", "start_single"}
+    arms = {name for name, arm in study.plan.arms.items() if arm.shown} - untrained
+    assert {spent(arm) for arm in arms - {"apart"}} == {study.plan.candidates}
+    assert spent("apart") == 2 * study.plan.candidates if "apart" in arms else True
+
+
+def test_the_papers_figures_stand_beside_the_game_that_they_are_of() -> None:
+    """A study that is `like` another takes its claims over: another game's figures with them."""
+    first, *others = [load_study(f"experiments/teams_{name}/study.yaml") for name in GAMES]
+    known = {claim.paper for claim in first.plan.claims if claim.paper}
+    for study in [*others, load_study("experiments/routes_plan_path/study.yaml")]:
+        assert not known & {claim.paper for claim in study.plan.claims}
 
 
 def test_a_study_can_be_like_another_but_for_some_arms(tmp_path: Path) -> None:

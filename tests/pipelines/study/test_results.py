@@ -11,25 +11,18 @@ import pytest
 from components.errors import ConfigError
 from components.reporting.spread import success_over_seeds
 from components.reporting.summary import IterationRow, Result, RunSummary
+from pipelines.study.claims import findings, over_seeds
 from pipelines.study.figures import standardised, write_curves, write_rewards
 from pipelines.study.plan import load_study
 from pipelines.study.publishing import report_text, with_others
-from pipelines.study.results import (
-    Point,
-    RunResult,
-    findings,
-    mean_visits,
-    over_seeds,
-    over_training,
-    points,
-)
+from pipelines.study.results import Point, RunResult, mean_visits, over_training, points
 from pipelines.study.tables import arms_table, claims_table
 from tests.pipelines.study.studies import ARMS, write_study
 
 
 def make_result(arm: str, seed: int, final: Mapping[str, float], success: float = 0.5) -> RunResult:
-    start = Point(0, 0, 0, 0.25, 3.0, {}, {}, None)
-    end = Point(1, 24, 70, success, 2.0, {"A": 0.5}, {"A": 0.1}, 0.9)
+    start = Point(0, 0, 0, 0.25, 3.0, 2.5, {}, {})
+    end = Point(1, 24, 70, success, 2.0, 1.5, {"A": 0.5}, {"A": 0.1}, 0.9, 2.75, 6.0)
     return RunResult(arm, seed, [start, end], {"start": 0.25, **final}, {"validation": 200}, 90.0)
 
 
@@ -58,6 +51,31 @@ def test_a_claim_holds_if_its_interval_over_seeds_is_on_one_side(
     assert finding.num_seeds == 3
 
 
+def test_a_verdict_says_of_how_many_seeds_it_is(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, seeds=[0, 1, 2], claims=[claim("team", "shared")]))
+    found = three("team", 0.9, 0.92, 0.94)[:2] + three("shared", 0.1, 0.11, 0.12)
+    (finding,) = findings(study, found)
+    assert finding.verdict == "holds (2 of 3 seeds)"
+    (alone,) = findings(study, found[:1] + found[2:3])
+    assert alone.verdict == "undecided (1 of 3 seeds)"
+
+
+def test_what_no_evaluation_had_is_not_measured(tmp_path: Path) -> None:
+    claims = [claim("team", "team/validation/swapped")]
+    study = load_study(write_study(tmp_path, claims=claims))
+    assert findings(study, three("team", 0.9))[0].verdict == "not measured"
+
+
+def test_training_is_longer_by_what_it_exceeds_the_same_team_by() -> None:
+    def point(number: int, turns: float | None, train: float | None) -> Point:
+        return Point(number, 0, 0, None, turns, None, {}, {}, None, train)
+
+    way = [point(0, 2.0, None), point(1, 1.5, 2.5), point(2, None, 1.75), point(3, 1.0, None)]
+    run = RunResult("team", 0, way, {}, {}, 0.0)
+    assert run.longer == pytest.approx((0.5 + 0.25) / 2)
+    assert run.num_updates is None
+
+
 def test_seeds_are_compared_with_themselves(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path, claims=[claim("team", "shared")]))
     found = three("team", 0.2, 0.5, 0.8) + three("shared", 0.1, 0.4, 0.7)
@@ -83,9 +101,13 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
 def test_the_table_has_means_intervals_and_costs(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path, arms=ARMS))
     table = arms_table(study, three("team", 0.90, 0.94, 0.98)).splitlines()
-    assert table[0] == "| arm | seeds | before | after | turns | candidates | tokens | CPU min |"
+    assert table[0] == (
+        "| arm | seeds | before | after | turns to solve | longer | iterations | updates "
+        "| candidates | tokens | CPU min |"
+    )
     assert table[2] == (
-        "| the team | 3 | 25.0 % (25.0 - 25.0) | 94.0 % (84.1 - 100.0) | 2.00 | 24 | 70 | 1.5 |"
+        "| the team | 3 | 25.0 % (25.0 - 25.0) | 94.0 % (84.1 - 100.0) | 1.50 | -0.25 | 1 | 6 "
+        "| 24 | 70 | 1.5 |"
     )
 
 
@@ -93,10 +115,8 @@ def test_visits_are_a_column_where_they_are_known(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path, arms=ARMS))
     known = [replace(item, visits=0.1 + 0.2 * item.seed) for item in three("team", 0.9, 0.9, 0.9)]
     table = arms_table(study, [*known, *three("shared", 0.5, 0.5, 0.5)]).splitlines()
-    assert table[0] == (
-        "| arm | seeds | before | after | turns | visits | candidates | tokens | CPU min |"
-    )
-    assert [line.split(" | ")[5] for line in table[2:]] == ["0.30", "-"]
+    column = table[0].split(" | ").index("visits")
+    assert [line.split(" | ")[column] for line in table[2:]] == ["0.30", "-"]
 
 
 def test_visits_are_the_mean_over_iterations_that_have_them(tmp_path: Path) -> None:
@@ -148,7 +168,7 @@ def test_points_count_what_was_generated_before_a_team(tmp_path: Path) -> None:
 
 def way(*points: tuple[int, float | None]) -> list[Point]:
     return [
-        Point(number, candidates, 0, success, None, {}, {}, None)
+        Point(number, candidates, 0, success, None, None, {}, {})
         for number, (candidates, success) in enumerate(points)
     ]
 
@@ -252,7 +272,7 @@ def test_curves_name_their_arms_and_are_the_same_twice(tmp_path: Path) -> None:
 
 def test_rewards_are_standardised_by_run_and_role(tmp_path: Path) -> None:
     def rewarded(number: int, rewards: Mapping[str, float]) -> Point:
-        return Point(number, 24 * number, 0, None, None, rewards, {}, None)
+        return Point(number, 24 * number, 0, None, None, None, rewards, {})
 
     steps = [rewarded(0, {}), rewarded(1, {"A": 0.2, "B": 1.0}), rewarded(2, {"A": 0.8, "B": 1.0})]
     assert standardised(steps, "A") == ([24, 48], pytest.approx([-1.0, 1.0]))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -12,10 +13,12 @@ import pytest
 from components.errors import ConfigError
 from components.policies import PolicyRef
 from components.state import TrainingState, latest_iteration, read_state, write_state
+from pipelines.__main__ import main
 from pipelines.study import running
+from pipelines.study.claims import findings
 from pipelines.study.plan import load_study
 from pipelines.study.publishing import publish, report_text
-from pipelines.study.results import findings, results
+from pipelines.study.results import results
 from pipelines.study.running import ArmsFailed, Scheduler, candidates, is_done, jobs_of, run_arm
 from tests.pipelines.study.studies import ARMS, write_study
 
@@ -38,7 +41,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning:torch")
 def test_a_study_is_trained_and_told(tmp_path: Path) -> None:
-    path = write_study(tmp_path)
+    path = write_study(tmp_path, candidates=30)
     study = load_study(path)
     store = running.store_of(study)
     jobs = jobs_of(study)
@@ -59,20 +62,32 @@ def test_a_study_is_trained_and_told(tmp_path: Path) -> None:
     spent = candidates(store, "words-team-s0")
     found = {item.arm: item for item in results(study)}
     assert list(found) == ["team", "shared", "mixed"]
-    assert found["team"].points[-1].candidates == spent >= 20
-    assert found["team"].points[-2].candidates < 20
+    assert found["team"].points[-1].candidates == spent >= 30
+    assert found["team"].points[-2].candidates < 30
     assert found["mixed"].points[-1].candidates == spent  # of the team that it is made of
     assert found["mixed"].cpu_s > found["team"].cpu_s > 0
     (finding,) = findings(study, list(found.values()))
     assert finding.num_seeds == 1
     assert finding.verdict == "undecided"  # one seed says nothing about another
     assert "| the team | 1 |" in report_text(study, list(found.values()))
+    assert 0 <= found["team"].final["training"] <= 1 and "training" not in found["mixed"].final
+    assert found["team"].digest == study.digest("team", 0) != study.digest("shared", 0)
+    assert (found["team"].num_updates or 0) > 0 and found["mixed"].num_updates is None
 
     readme = tmp_path / "README.md"
     readme.write_text("# Words\n<!-- results: begin -->\nold\n<!-- results: end -->\nrest\n")
     publish(study, str(path), lambda text: None)
     assert "old" not in readme.read_text() and readme.read_text().endswith("rest\n")
     assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
+
+    told: list[str] = []
+    cheaper = load_study(write_study(tmp_path, candidates=10))
+    assert "team" not in {item.arm for item in results(cheaper, told.append)}
+    assert any("went on past its budget of 10 answers" in line for line in told)
+
+    shutil.rmtree(tmp_path / "store")
+    publish(load_study(write_study(tmp_path, candidates=30)), str(path), told.append)
+    assert "| the team | 1 |" in readme.read_text()  # from results.json beside it
 
 
 @pytest.mark.full
@@ -143,6 +158,31 @@ def test_an_interrupt_ends_the_processes(tmp_path: Path) -> None:
         Scheduler(study, ["-c", script], 1, print, interrupt).run(jobs_of(study))
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        (["--short", "--write"], "expected no --short"),
+        (["--with", "x.json"], "expected --results beside it"),
+        (["--seeds", "0", "0"], r"--seeds [0, 0] name one twice"),
+        (["--results", "--with", "x.json"], "x.json: cannot be read"),
+        (["--one", "team", "0", "f00"], "arm team was changed while the study ran"),
+    ],
+)
+def test_what_the_command_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], fault: str
+) -> None:
+    path = write_study(tmp_path, short={"candidates": 6})
+    assert main(["study", str(path), *more]) == 2
+    assert fault in capsys.readouterr().err
+
+
+def test_an_arm_is_told_what_it_was_when_the_study_began(tmp_path: Path) -> None:
+    study, seen = load_study(write_study(tmp_path)), tmp_path / "seen"
+    script = f"import sys; open({str(seen)!r}, 'w').write(sys.argv[-1])"
+    Scheduler(study, ["-c", script], 1, print, lambda _: time.sleep(0.05)).run([("start", 0)])
+    assert seen.read_text() == study.digest("start", 0)
 
 
 def test_results_of_other_settings_are_not_taken_for_done(tmp_path: Path) -> None:

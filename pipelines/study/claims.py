@@ -1,0 +1,81 @@
+"""What came of a study's claims: one arm against another, seed by seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from components.intervals import Interval, over_runs, student
+from pipelines.study.plan import Claim, Study
+from pipelines.study.results import RunResult
+
+
+def over_seeds(
+    found: Sequence[RunResult], arm: str, measure: str, confidence: float = 0.95
+) -> Interval | None:
+    """An arm's mean and interval on a measure, as a report states it; None if no seed has it."""
+    known = [item.rate(measure) for item in found if item.arm == arm and measure in item.final]
+    return over_runs(known, confidence) if known else None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of a claim."""
+
+    claim: Claim
+    difference: Interval | None
+    """Of the two measures, over seeds; None if no seed has both."""
+    num_seeds: int
+    """That have both, of so many that the study has:"""
+    of_seeds: int
+    were_run: bool
+    """Whether both arms have a seed that is done."""
+    first: float | None
+    second: float | None
+    learning: Interval | None = None
+    """The same difference of `training`, where both ends have it."""
+
+    @property
+    def verdict(self) -> str:
+        """In a word: whether the interval over seeds lies on one side of the margin."""
+        if self.difference is None:
+            return "not measured" if self.were_run else "not run"
+        _, low, high = self.difference
+        some = self.num_seeds < self.of_seeds
+        of = f" ({self.num_seeds} of {self.of_seeds} seeds)" if some else ""
+        if low > self.claim.margin:
+            return f"holds{of}"
+        if high < -self.claim.margin:
+            return f"the opposite{of}"
+        return f"undecided{of}"
+
+
+def findings(study: Study, found: Sequence[RunResult]) -> list[Finding]:
+    """Every claim, by the differences of the seeds that both arms have."""
+    return [_finding(study, claim, found) for claim in study.plan.claims]
+
+
+def _finding(study: Study, claim: Claim, found: Sequence[RunResult]) -> Finding:
+    confidence, of_seeds = study.confidence, len(study.plan.seeds)
+    done = {item.arm for item in found}
+    were_run = {end.partition("/")[0] for end in (claim.first, claim.second)} <= done
+    first, second = (_by_seed(end, claim.measure, found) for end in (claim.first, claim.second))
+    seeds = sorted(set(first) & set(second))
+    if not seeds:
+        return Finding(claim, None, 0, of_seeds, were_run, None, None)
+    difference = student([first[seed] - second[seed] for seed in seeds], confidence)
+    ours, theirs = (sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second))
+    learning = _learning(claim, found, confidence)
+    return Finding(claim, difference, len(seeds), of_seeds, True, ours, theirs, learning)
+
+
+def _learning(claim: Claim, found: Sequence[RunResult], confidence: float) -> Interval | None:
+    if "/" in claim.first + claim.second:
+        return None
+    first, second = (_by_seed(end, "training", found) for end in (claim.first, claim.second))
+    seeds = sorted(set(first) & set(second))
+    return student([first[seed] - second[seed] for seed in seeds], confidence) if seeds else None
+
+
+def _by_seed(end: str, measure: str, found: Sequence[RunResult]) -> dict[int, float]:
+    arm, _, own = end.partition("/")
+    values = {item.seed: item.measure(own or measure) for item in found if item.arm == arm}
+    return {seed: value for seed, value in values.items() if value is not None}
