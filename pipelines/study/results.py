@@ -4,6 +4,7 @@ Read from the store's step manifests; nothing is played again.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -18,6 +19,8 @@ from components.storage import Store
 from pipelines.finding import read_config
 from pipelines.study.plan import Study
 from pipelines.study.running import ArmsFailed, Job, count, is_done, jobs_of, store_of
+
+_SPENT = re.compile(r"system/[^/]+/cpu_s")
 
 
 @dataclass(frozen=True)
@@ -209,12 +212,12 @@ def over_training(way: Sequence[Point], budget: int) -> float | None:
 
 
 def cpu_seconds(summary: RunSummary) -> float:
-    """CPU seconds of all training steps."""
+    """CPU seconds of all training steps; not of the warm start, which is alike for all arms."""
     return sum(
         value
         for row in summary.rows
         for name, value in row.metrics.items()
-        if name.startswith("system/") and name.endswith("/cpu_s")
+        if _SPENT.fullmatch(name) and name != "system/warm_start/cpu_s"
     )
 
 

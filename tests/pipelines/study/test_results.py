@@ -15,7 +15,14 @@ from pipelines.study.claims import findings, over_seeds
 from pipelines.study.figures import standardised, write_curves, write_rewards
 from pipelines.study.plan import load_study
 from pipelines.study.publishing import report_text, with_others
-from pipelines.study.results import Point, RunResult, mean_visits, over_training, points
+from pipelines.study.results import (
+    Point,
+    RunResult,
+    cpu_seconds,
+    mean_visits,
+    over_training,
+    points,
+)
 from pipelines.study.tables import arms_table, claims_table
 from tests.pipelines.study.studies import ARMS, write_study
 
@@ -258,6 +265,16 @@ def test_results_of_arms_and_seeds_that_a_study_has_not_are_refused(tmp_path: Pa
         other = written(tmp_path / "other.json", make_result(arm, seed, {}))
         with pytest.raises(ConfigError, match=f"{arm}, seed {seed}: not of words"):
             with_others(study, [], [other])
+
+
+def test_cpu_seconds_are_those_of_training(tmp_path: Path) -> None:
+    def row(iteration: int, metrics: Mapping[str, float]) -> IterationRow:
+        return IterationRow(iteration, None, None, None, None, {}, {}, metrics)
+
+    begun = {"system/initialise/cpu_s": 1.0, "system/warm_start/cpu_s": 300.0}
+    steps = {"system/rollout/cpu_s": 5.0, "system/update/cpu_s": 7.0, "system/update/wall_s": 9.0}
+    config = load_study(write_study(tmp_path)).config("shared", 0, {})
+    assert cpu_seconds(RunSummary("r", config, [row(0, begun), row(1, steps)])) == 13.0
 
 
 def test_curves_name_their_arms_and_are_the_same_twice(tmp_path: Path) -> None:
