@@ -152,8 +152,9 @@ class GroupingConfig(Section):
     allow_impure: bool = False
     """Needed by a coarser key: its groups mix prompts, so the team cannot be promoted."""
     credit: Literal["answer", "episode"] = "answer"
-    """answer: a sample's own reward. episode: the sum of its episode's rewards, the same for every
-    answer of it, as GRPO over whole trajectories; needs `rollout.sampling: parallel`."""
+    """answer: a sample's own reward. episode: what its whole episode earned the team, the sum of
+    all `team` parts, the same for every answer of it: GRPO over trajectories. Local parts do not
+    count: what is paid anew in each turn would pay long episodes. Needs `sampling: parallel`."""
     std_ddof: Literal[0, 1] | None = 1
     """None: the mean is subtracted, nothing is divided."""
     eps: Annotated[float, Field(gt=0.0)] = 1e-6

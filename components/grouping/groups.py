@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from components.engine import FinishReason
 from components.errors import RecordError
@@ -82,18 +83,17 @@ def find_groups(table: pa.Table, key: Sequence[KeyPart], ddof: int) -> Groups:
 
 
 def by_episode(table: pa.Table) -> pa.Table:
-    """The scored table where every reward is the sum of its episode's (`credit: episode`).
+    """The scored table where every reward is its episode's: the sum of all `team` parts.
 
-    Failed generations have no reward before and after, and add nothing to the others'.
+    See `credit`. Failed generations have no reward before and after, and add nothing.
     """
     episodes = codes_of(table["episode_id"])
-    reward = table["reward"].combine_chunks()
-    total = np.bincount(episodes, weights=reward.fill_null(0.0).to_numpy())
-    dead = ~reward.is_valid().to_numpy(zero_copy_only=False)
-    returns = pa.array(total[episodes], type=reward.type, mask=dead)
-    return table.set_column(
-        table.column_names.index("reward"), table.schema.field("reward"), returns
-    )
+    team = pc.map_lookup(table["reward_parts"], pa.scalar("team"), "first").combine_chunks()
+    total = np.bincount(episodes, weights=team.fill_null(0.0).to_numpy())
+    dead = ~table["reward"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+    field = table.schema.field("reward")
+    returns = pa.array(total[episodes], type=field.type, mask=dead)
+    return table.set_column(table.column_names.index("reward"), field, returns)
 
 
 def group_ids(table: pa.Table, columns: Sequence[str]) -> Ids:

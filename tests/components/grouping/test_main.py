@@ -1,6 +1,7 @@
 """The step as a pipeline runs it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -72,10 +73,15 @@ def test_a_row_of_another_policy_stops_the_step(run_group):
 def test_credit_may_be_the_whole_episodes(run_group):
     """Two episodes of two answers each, and a third whose second generation failed."""
     rows = [
-        make_row(reward, episode_id=f"X#{episode}", turn=turn, role=role)
-        for episode, (tool, planner) in enumerate([(0.5, 1.0), (0.25, -0.5), (1.0, None)])
-        for turn, role, reward in ((0, "tool", tool), (0, "planner", planner))
+        make_row(team, episode_id=f"X#{episode}", role=role)
+        for episode, teams in enumerate([(0.5, 1.0), (0.25, -0.5), (1.0, None)])
+        for role, team in zip(("tool", "planner"), teams, strict=True)
     ]
+    rows = [  # a local part, which is not the team's
+        row if row.reward is None or row.reward_parts is None
+        else replace(row, reward=row.reward + 3.0, reward_parts=row.reward_parts | {"local/a": 3.0})
+        for row in rows
+    ]  # fmt: skip
     whole = {"key": ["task"], "allow_impure": True, "credit": "episode", "std_ddof": None}
     _, folder = run_group(rows, grouping=whole, rollout={"sampling": "parallel"})
     samples = records.read_rows(folder / "samples", Sample)
@@ -86,7 +92,7 @@ def test_credit_may_be_the_whole_episodes(run_group):
         [None if value is None else value - mean for value in returns]
     )
     own = records.read_rows(folder / "scored", Scored)
-    assert [row.reward for row in own] == [0.5, 1.0, 0.25, -0.5, 1.0, None]
+    assert [row.reward for row in own] == [3.5, 4.0, 3.25, 2.5, 4.0, None]
 
 
 def test_credit_of_an_episode_needs_episodes():
