@@ -7,6 +7,9 @@ from components.intervals import Interval, over_runs, student
 from pipelines.study.plan import Claim, Study
 from pipelines.study.results import RunResult
 
+_ROUNDING = 1e-9
+"""Of differences of shares that are equal on paper."""
+
 
 def over_seeds(
     found: Sequence[RunResult], arm: str, measure: str, confidence: float = 0.95
@@ -32,18 +35,22 @@ class Finding:
     second: float | None
     learning: Interval | None = None
     """The same difference of `training`, where both ends have it."""
+    resolution: float = 0.0
+    """What one held-out task is worth: a few equal differences of that size have no spread, and
+    would decide a claim that one task turns."""
 
     @property
     def verdict(self) -> str:
-        """In a word: whether the interval over seeds lies on one side of the margin."""
+        """In a word: whether the interval over seeds lies beyond the margin and one task."""
         if self.difference is None:
             return "not measured" if self.were_run else "not run"
         _, low, high = self.difference
         some = self.num_seeds < self.of_seeds
         of = f" ({self.num_seeds} of {self.of_seeds} seeds)" if some else ""
-        if low > self.claim.margin:
+        margin = max(self.claim.margin, self.resolution) + _ROUNDING
+        if low > margin:
             return f"holds{of}"
-        if high < -self.claim.margin:
+        if high < -margin:
             return f"the opposite{of}"
         return f"undecided{of}"
 
@@ -64,7 +71,11 @@ def _finding(study: Study, claim: Claim, found: Sequence[RunResult]) -> Finding:
     difference = student([first[seed] - second[seed] for seed in seeds], confidence)
     ours, theirs = (sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second))
     learning = _learning(claim, found, confidence)
-    return Finding(claim, difference, len(seeds), of_seeds, True, ours, theirs, learning)
+    tasks = [count for item in found for count in item.num_tasks.values()]
+    return Finding(
+        claim, difference, len(seeds), of_seeds, True, ours, theirs, learning,
+        1 / min(tasks) if tasks else 0.0,
+    )  # fmt: skip
 
 
 def _learning(claim: Claim, found: Sequence[RunResult], confidence: float) -> Interval | None:

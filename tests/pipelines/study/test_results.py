@@ -67,6 +67,14 @@ def test_a_verdict_says_of_how_many_seeds_it_is(tmp_path: Path) -> None:
     assert alone.verdict == "undecided (1 of 3 seeds)"
 
 
+@pytest.mark.parametrize(("more", "verdict"), [(0.005, "undecided"), (0.015, "holds")])
+def test_one_task_decides_nothing(tmp_path: Path, more: float, verdict: str) -> None:
+    """Of 200 tasks; three equal differences have an interval without width."""
+    study = load_study(write_study(tmp_path, claims=[claim("team", "shared")]))
+    found = three("team", *[0.9 + more] * 3) + three("shared", 0.9, 0.9, 0.9)
+    assert findings(study, found)[0].verdict == verdict
+
+
 def test_what_no_evaluation_had_is_not_measured(tmp_path: Path) -> None:
     claims = [claim("team", "team/validation/swapped")]
     study = load_study(write_study(tmp_path, claims=claims))
