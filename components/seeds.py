@@ -3,6 +3,8 @@
 import hashlib
 
 MAX_SEED = 2**63 - 1
+EVALUATION_SEED = 0
+"""Stream of all held-out tasks: the same for every run and seed, so that any two teams pair up."""
 
 
 def derive_seed(*parts: str | int) -> int:

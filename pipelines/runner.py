@@ -25,7 +25,7 @@ from pipelines.display import Display
 RUNS = Path("build/runs")
 Kind = Literal["local", "inprocess"]
 _STARTED = re.compile(r"Executing task \S*?'([^']+)'")
-_NOTICE = re.compile(r"^\s*(engine: .*)$")
+_NOTICE = re.compile(r"^\s*(engine: (?:vllm|transformers).*)$")
 _FAULT = re.compile(r"^\s*(error: \w[\w.-]* \(run .*)$")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -9,6 +9,7 @@ from components.comparison.outcomes import HeldOut
 from components.comparison.stored import held_out_of, latest_played
 from components.config import ExperimentConfig
 from components.members import evaluation_shares
+from components.numbering import is_number
 from components.storage import Store
 from pipelines.teams import find_team
 
@@ -103,4 +104,4 @@ def play_both(
 
 def _has_iteration(text: str) -> bool:
     name, _, number = text.rpartition(":")
-    return bool(name) and number.isdecimal()
+    return bool(name) and is_number(number)

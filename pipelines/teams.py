@@ -6,6 +6,7 @@ from pathlib import Path
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.models.exporting import Wanted
+from components.numbering import is_number
 from components.policies import Team
 from components.promotion.pins import env_pins
 from components.settings import StorageConfig, TrackingConfig
@@ -68,7 +69,7 @@ def _registered(
 
 def _of_run(text: str, store_uri: str | None) -> FoundTeam:
     name, colon, number = text.rpartition(":")
-    if colon and not (name and number.isdecimal()) and not is_file(text):
+    if colon and not (name and is_number(number)) and not is_file(text):
         raise ConfigError(
             f"team {text!r}: {number!r} is no iteration; expected RUN:4, RUN for its latest, "
             "TEAM@alias or TEAM@v2"

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from components.config import ExperimentConfig
-from components.env_execution.rules import EVALUATION_SEED
 from components.env_execution.workers import in_workers
 from components.errors import ConfigError, RolewiseError
 from components.members import (
@@ -16,6 +15,7 @@ from components.members import (
     open_one,
     parts_of,
 )
+from components.seeds import EVALUATION_SEED
 from envs.base import Environment, HasLexicon, Split, StepsMany, Task
 from envs.registry import Recipe
 

@@ -12,10 +12,8 @@ from components.engine import Sampling
 from components.errors import RolewiseError
 from components.members import Member
 from components.records import Turn
+from components.seeds import EVALUATION_SEED
 from envs.base import Environment, Order
-
-EVALUATION_SEED = 0
-"""Stream of all held-out tasks: the same for every run and seed, so that any two teams pair up."""
 
 
 @dataclass(frozen=True)

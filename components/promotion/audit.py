@@ -72,7 +72,7 @@ def append_as(store: Store, team: str, entry: Entry, number: int) -> Entry | Non
 
 def history(store: Store, team: str) -> list[Entry]:
     """All entries, oldest first."""
-    return [_entry(json.loads(store.read(key))) for key in store.list(_prefix(team))]
+    return [_read(store, key) for key in store.list(_prefix(team))]
 
 
 def find(entries: list[Entry], key: str) -> Entry | None:
@@ -112,12 +112,26 @@ def _prefix(team: str) -> str:
     return f"teams/{team}/audit/"
 
 
-def _entry(values: Mapping[str, Any]) -> Entry:
-    if values["schema_version"] != SCHEMA_VERSION:
+def _read(store: Store, key: str) -> Entry:
+    """One entry. StorageError names the object that is none."""
+    where = f"{store.uri}/{key}"
+    try:
+        values = json.loads(store.read(key))
+        version = values["schema_version"]
+        if version == SCHEMA_VERSION:
+            return _entry(values)
+    except (ValueError, KeyError, TypeError) as error:
         raise StorageError(
-            f"audit entry {values.get('number')}: schema_version {values['schema_version']!r}, "
-            f"expected {SCHEMA_VERSION}"
-        )
+            f"{where}: no entry of the audit log ({type(error).__name__}: {error}); expected what "
+            "was written once and is never changed: put it back from a backup of the store"
+        ) from error
+    raise StorageError(
+        f"{where}: schema_version {version!r}, expected {SCHEMA_VERSION}; a later version of this "
+        "software wrote it"
+    )
+
+
+def _entry(values: Mapping[str, Any]) -> Entry:
     return Entry(**{**values, "action": Action(values["action"])})
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from components.errors import ConfigError
+from components.numbering import is_number
 from components.records import Candidate, Turn
 
 
@@ -32,7 +33,7 @@ def parse_branch(text: str) -> Branch:
     turn, _, rest = text.partition("/")
     role, _, rest = rest.partition("/")
     candidate, slash, node = rest.partition("/")
-    if not (turn.isdecimal() and role and candidate.isdecimal()):
+    if not (is_number(turn) and role and is_number(candidate)):
         raise ConfigError(
             f"branch {text!r}: expected TURN/ROLE/CANDIDATE, e.g. 0/planner/2, with /NODE behind "
             "it where beam keeps several branches"

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from components.config import ExperimentConfig
+from components.seeds import EVALUATION_SEED
 
 MAX_PARAM = 5900
 """Characters of a parameter's value: MLflow cuts at 6,000."""
@@ -147,7 +148,8 @@ def _kind(config: ExperimentConfig, policy: str) -> str:
 def _stream(config: ExperimentConfig, name: str, split: str, context: str) -> Stream:
     member = config.environments[name]
     source = {
-        "env": member.name or name, "options": member.options, "split": split, "seed": config.seed,
+        "env": member.name or name, "options": member.options, "split": split,
+        "seed": config.seed if split == "train" else EVALUATION_SEED,
     }  # fmt: skip
     text = json.dumps(source, sort_keys=True)
     return Stream(f"{name}/{split}", digest(source)[:32], context, text)

@@ -49,8 +49,10 @@ def _compare(options: argparse.Namespace) -> int:
     from components.errors import ConfigError
     from pipelines.sides import find_side, play_both, stored_pair
 
-    if not 0.0 < options.confidence < 1.0:
-        raise ConfigError(f"--confidence {options.confidence}: expected a number between 0 and 1")
+    if not 0.5 <= options.confidence <= 0.9999:
+        raise ConfigError(
+            f"--confidence {options.confidence}: expected a share from 0.5 to 0.9999, such as 0.95"
+        )
     sides = [
         find_side(text, options.benchmark, options.store, options.tracking)
         for text in (options.first, options.second)

@@ -88,15 +88,20 @@ def _replay(options: argparse.Namespace) -> int:
 def _place(options: argparse.Namespace) -> tuple[str, int | None, str]:
     """Run, iteration and episode; an MLflow session names all three."""
     from components.errors import ConfigError
+    from components.numbering import is_number
 
     if options.run is not None:
         return options.run, options.iteration, options.episode
     run, _, rest = options.episode.partition("/")
     number, _, episode = rest.partition("/")
-    if not (run and number.isdecimal() and episode):
+    if not (run and is_number(number) and episode):
         raise ConfigError(
             f"episode {options.episode!r}: whose? Give --run RUN, or RUN/ITERATION/EPISODE as "
             "MLflow's sessions are named"
+        )
+    if options.iteration not in (None, int(number)):
+        raise ConfigError(
+            f"--iteration {options.iteration}: episode {options.episode!r} names iteration {number}"
         )
     return run, int(number), episode
 

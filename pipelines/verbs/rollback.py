@@ -39,12 +39,20 @@ def _rollback(options: argparse.Namespace) -> int:
     if not options.yes:
         if not sys.stdin.isatty():
             raise ConfigError("nobody is there to ask: give --yes")
-        if input("move the aliases? [y/N] ").strip().lower() not in ("y", "yes"):
+        if _answer("move the aliases? [y/N] ") not in ("y", "yes"):
             print("nothing was moved")
             return arguments.OK
     now = rollback(store, chosen.tracking, chosen.team, intended, options.who)
     print(f"champion of {chosen.team}: {now.label}, {_versions(now.versions)}")
     return arguments.OK if mirror(chosen.tracking, now, None) else arguments.FAILED
+
+
+def _answer(question: str) -> str:
+    try:
+        return input(question).strip().lower()
+    except EOFError:  # Ctrl-D
+        print()
+        return ""
 
 
 def _sentence(team: str, intended: Any) -> str:

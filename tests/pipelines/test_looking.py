@@ -127,6 +127,20 @@ def test_several_runs_share_a_report_with_relative_links(
     assert 'href="build/runs/b/episodes.html"' in Path("x.html").read_text()
 
 
+def test_a_file_whose_settings_the_run_never_had_is_refused(
+    begin: Callable[..., FoundRun], tmp_path: Path
+) -> None:
+    found = begin()
+    path = tmp_path / "r.yaml"
+    path.write_text(found.config.to_json())
+    assert report_verb._report(options(str(path), name="r")) == 0
+    other = options(str(path), name="r", overrides=["rollout.num_tasks=25"])
+    with pytest.raises(ConfigError, match=r"run 'r' was begun with other settings than .*r.yaml"):
+        report_verb._report(other)
+    with pytest.raises(ConfigError, match="'r' is a run's name, its configuration is stored"):
+        report_verb._report(options("r", name="q"))
+
+
 def test_a_run_that_has_only_begun_has_no_episodes(begin: Callable[..., FoundRun]) -> None:
     found = begin()
     found.store.delete("runs/r/state/000001.json")

@@ -117,6 +117,17 @@ def test_a_person_is_asked(
     assert team.aliases("champion") == [champion] * 3
 
 
+def test_ctrl_d_is_a_no(call: Call, team: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(question: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", nothing)
+    code, out, error = call("rollback", "traced", "--store", team.store.uri)
+    assert (code, error) == (0, "") and out.endswith("nothing was moved\n")
+    assert team.aliases("champion") == ["2"] * 3
+
+
 def test_register_exports_and_rollback_follows(call: Call, team: Step, kubeflow: Registry) -> None:
     code, text, _ = call("register", "traced@champion", "--model-registry", kubeflow.url)
     assert code == 0 and "r@4 as champion, 12 changes" in text
@@ -169,6 +180,13 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
         (("history", "chess"), "team 'chess' is not registered"),
         (("export", "traced@best", "-o", "x"), "no alias 'best'; aliases: candidate, champion"),
         (("compare", "chess@v2", "r"), "team 'chess' is not registered"),
+        (("compare", "r:1", "r:2", "--confidence", "0.99999"), "a share from 0.5 to 0.9999"),
+        (("compare", f"r:{'9' * 5000}", "r:1"), "is no iteration; expected RUN:4"),
+        (("replay", f"r/{'9' * 5000}/e"), "whose? Give --run RUN"),
+        (
+            ("replay", "r/3/e", "--iteration", "4"),
+            "--iteration 4: episode 'r/3/e' names iteration 3",
+        ),
         (("rollback", "traced@champion"), "expected TEAM, without an alias"),
         (("show", "@champion"), "expected TEAM@alias"),
         (("card", "traced", "-o", "/proc"), "'/proc' is a folder; expected a file's name"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.display import Display
-from pipelines.runner import RUNS, STEP_MARK, Runner, StepFailed, log_path
+from pipelines.runner import _NOTICE, RUNS, STEP_MARK, Runner, StepFailed, log_path
 from tests.pipelines.experiment import make_config
 
 
@@ -63,3 +63,15 @@ def test_a_log_says_whose_each_line_is(
     runner(monkeypatch)("iteration", 1, {"iteration": 1})
     lines = log_path("r", 1).read_text().splitlines()
     assert lines[1:] == [f"{STEP_MARK}roll-out", "printed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "notice"),
+    [
+        ("engine: vllm", True),
+        ("    engine: transformers (slower; libnuma is missing)", True),
+        ("    engine: Engine = warm_engine(step, team) or open_engine(", False),
+    ],
+)
+def test_source_lines_of_a_traceback_are_no_engine(line: str, notice: bool) -> None:
+    assert bool(_NOTICE.match(line)) is notice

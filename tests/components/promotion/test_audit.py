@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from components.errors import StorageError
 from components.promotion import audit
 from components.promotion.audit import Action, Entry
 from components.settings import StorageConfig
@@ -51,3 +52,21 @@ def test_failed_move_takes_its_decision_back(store: Store) -> None:
     assert [team["label"] for team in audit.champions(log)] == ["A"]
     log.append(entry(Action.PROMOTED, "b", "B"))
     assert [team["label"] for team in audit.champions(log)] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("{nope", "no entry of the audit log .JSONDecodeError"),
+        ("{}", "no entry of the audit log .KeyError: 'schema_version'"),
+        ("[]", "no entry of the audit log .TypeError"),
+        ('{"schema_version": 1}', "no entry of the audit log .KeyError: 'action'"),
+        ('{"schema_version": 1, "action": "crowned"}', "no entry of the audit log .ValueError"),
+        ('{"schema_version": 9}', "schema_version 9, expected 1; a later version"),
+    ],
+)
+def test_a_damaged_entry_is_named(store: Store, content: str, fault: str) -> None:
+    audit.append(store, "team", entry(Action.PROMOTED, "a"))
+    store.create("teams/team/audit/000002.json", content.encode())
+    with pytest.raises(StorageError, match=f"teams/team/audit/000002.json: {fault}"):
+        audit.history(store, "team")

@@ -226,7 +226,7 @@ def test_how_a_branch_is_written(text: str, branch: Branch) -> None:
     assert parse_branch(text) == branch
 
 
-@pytest.mark.parametrize("text", ["", "0", "0/a", "a/0/1", "0//1", "0/a/-1"])
+@pytest.mark.parametrize("text", ["", "0", "0/a", "a/0/1", "0//1", "0/a/-1", "0/a/" + "9" * 5000])
 def test_other_branches_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="expected TURN/ROLE/CANDIDATE"):
         parse_branch(text)

@@ -11,6 +11,7 @@ from components.config import ExperimentConfig
 from components.errors import TrackingError
 from components.tracking import log_iteration, runs
 from components.tracking.connection import open_client, tracking_uri
+from components.tracking.description import streams
 from tests.components.tracking.stores import Tracked, points
 
 METRICS = {"rollout/A/reward/mean": 0.5, "system/rollout/wall_s": 3.0}
@@ -68,6 +69,14 @@ def test_training_run_says_what_it_is(tracked: Tracked) -> None:
     assert [item.path for item in client.list_artifacts(run.info.run_id)] == ["config.yaml"]
     inputs = {item.dataset.name: item.tags[0].value for item in run.inputs.dataset_inputs}
     assert set(inputs.values()) == {"training", "validation", "test"}
+
+
+def test_held_out_tasks_are_the_same_dataset_for_every_seed(tracked: Tracked) -> None:
+    config = tracked()
+    other = config.model_copy(update={"seed": config.seed + 1})
+    same = [a.digest == b.digest for a, b in zip(streams(config), streams(other), strict=True)]
+    assert [stream.context for stream in streams(config)] == ["training", "validation", "test"]
+    assert same == [False, True, True]
 
 
 def test_same_iteration_again_adds_nothing(tracked: Tracked) -> None:
