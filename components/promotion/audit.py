@@ -4,6 +4,7 @@ One object per entry, `teams/<team>/audit/000001.json`, created and never replac
 written before aliases move; a move that failed is followed by an entry `failed`.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -28,6 +29,9 @@ class Action(StrEnum):
     FAILED = "failed"
     """The registry failed: the move of the same `key` did not happen."""
     ROLLED_BACK = "rolled_back"
+    REOPENED = "reopened"
+    """A person asks anew about a team whose promotion was undone: the decision of the same `key`
+    stands no longer."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,20 @@ def find(entries: list[Entry], key: str) -> Entry | None:
     """The decision that stands for a key; None if there is none or its move failed."""
     about = [entry for entry in entries if entry.key == key]
     return about[-1] if about and about[-1].action in (Action.PROMOTED, Action.REFUSED) else None
+
+
+def decision_key(run: str, iteration: int, report: bytes) -> str:
+    """The name of the decision about an evaluation: asked twice, it is decided once."""
+    return f"{run}/{iteration}/{hashlib.sha256(report).hexdigest()[:12]}"
+
+
+def undone(entries: list[Entry], key: str) -> Entry | None:
+    """What moved `champion` after the promotion that stands for a key; None if nothing did, or no
+    promotion stands."""
+    standing = find(entries, key)
+    if standing is None or standing.action is not Action.PROMOTED:
+        return None
+    return later_champion(entries, standing.number)
 
 
 def later_champion(entries: list[Entry], number: int) -> Entry | None:

@@ -4,7 +4,6 @@ Safe to repeat, also after a crash at any point: the decision is in the audit lo
 move, and a repetition carries out the decision that it finds there, unless a later one overtook it.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -74,7 +73,7 @@ def _read(context: StepContext, inputs: Mapping[str, str]) -> Case:
             f"report {inputs['report']}: of run, iteration {found}, expected {expected}"
         )
     team = context.config.team_name
-    key = f"{state.run}/{state.iteration}/{hashlib.sha256(data).hexdigest()[:12]}"
+    key = audit.decision_key(state.run, state.iteration, data)
     champion = registry.champion(context.config)
     return Case(state, report, _numbers(report), key, audit.history(context.store, team), champion)
 
@@ -103,11 +102,19 @@ def _judge(context: StepContext, case: Case) -> tuple[Verdict, audit.Entry]:
     )
     later = audit.later_champion(case.entries, entry.number)
     if verdict.promoted and later:
-        reason = f"the team was promoted before, but audit entry {later.number} came after it"
-        return replace(verdict, promoted=False, reasons=[reason]), entry
+        return superseded(verdict, later), entry
     if verdict.promoted:
         _crown(context, manifest, entry)
     return verdict, entry
+
+
+def superseded(verdict: Verdict, later: audit.Entry) -> Verdict:
+    """A promotion that something undid: a step that comes late must not undo that in turn."""
+    reason = (
+        f"the team was promoted before, but audit entry {later.number} ({later.action}) came after "
+        "it; `promote --again` asks anew"
+    )
+    return replace(verdict, promoted=False, reasons=[reason])
 
 
 def _decide(config: ExperimentConfig, case: Case) -> Verdict:

@@ -1,4 +1,4 @@
-"""What the gate would say of a team that is evaluated already; nothing is registered or moved."""
+"""What the gate would say of a team that is evaluated already; asking it anew after a rollback."""
 
 import json
 from typing import Any
@@ -7,33 +7,61 @@ from components.config import ExperimentConfig
 from components.errors import StorageError
 from components.manifests import committed, read_output
 from components.policies import Team
+from components.promotion import audit
 from components.promotion.gate import Evidence, decide, read_evidence, tags_of
+from components.promotion.main import superseded
 from components.state import read_state
 from components.storage import Store
 from components.tracking import registry
 
 
 def would_promote(
-    config: ExperimentConfig, store: Store, run: str, iteration: int
+    config: ExperimentConfig, store: Store, run: str, iteration: int, again: bool = False
 ) -> dict[str, Any]:
-    """The verdict as JSON, with `reference`: the team it would replace.
+    """The verdict as JSON, with `reference`: the team it would replace, None if there is none.
 
-    StorageError if the team was not evaluated, TrackingError for a mixed champion.
+    A promotion that something undid is refused, unless it is asked for `again`. StorageError if
+    the team was not evaluated, TrackingError for a mixed champion.
     """
     state, champion = read_state(store, run, iteration), registry.champion(config)
     kind = "champion" if champion else "initial"
     reference = tags_of(champion.playing if champion else Team(state.initial, config.roles))
-    evidence = _evidence(store, run, iteration, reference)
+    evidence, key = _evidence(store, run, iteration, reference)
     verdict = decide(config, evidence, tags_of(state.team(config)), reference, kind)
-    label = champion.label if champion else f"{run}@0"
+    later = audit.undone(audit.history(store, config.team_name), key)
+    if verdict.promoted and later and not again:
+        verdict = superseded(verdict, later)
+    label = champion.label if champion else None
     return verdict.to_json() | {"reference": label, "team": config.team_name}
 
 
-def _evidence(store: Store, run: str, iteration: int, reference: dict[str, str]) -> Evidence:
-    """Of the newest evaluation against this reference, else of the newest at all: the gate says
-    that it is about another."""
+def reopen(config: ExperimentConfig, store: Store, run: str, iteration: int) -> None:
+    """Let the gate decide anew about an evaluated team whose promotion was undone.
+
+    Written into the audit log; nothing if no such decision stands. StorageError if the team was
+    not evaluated.
+    """
+    state, champion = read_state(store, run, iteration), registry.champion(config)
+    reference = tags_of(champion.playing if champion else Team(state.initial, config.roles))
+    _, key = _evidence(store, run, iteration, reference)
+    entries = audit.history(store, config.team_name)
+    standing = audit.find(entries, key)
+    if standing and audit.undone(entries, key):
+        entry = audit.Entry(audit.Action.REOPENED, key, standing.before, standing.after)
+        audit.append(store, config.team_name, entry)
+
+
+def _evidence(
+    store: Store, run: str, iteration: int, reference: dict[str, str]
+) -> tuple[Evidence, str]:
+    """Of the newest evaluation against this reference, else of the newest at all (the gate says
+    that it is about another), and the name of the decision about it."""
     keys = [key for key, _ in reversed(committed(store, run, iteration, "evaluate"))]
-    found = [read_evidence(json.loads(read_output(store, key, "report"))) for key in keys]
+    texts = [read_output(store, key, "report") for key in keys]
+    found = [
+        (read_evidence(json.loads(text)), audit.decision_key(run, iteration, text))
+        for text in texts
+    ]
     if not found:
         raise StorageError(f"run {run!r}: no evaluation of iteration {iteration} in {store.uri}")
-    return next((item for item in found if item.reference == reference), found[0])
+    return next((item for item in found if item[0].reference == reference), found[0])

@@ -12,6 +12,7 @@ examples:
   python -m pipelines promote experiments/quickstart/config.yaml --iteration 4
   python -m pipelines promote quickstart-fa64ed1b             # a run's name, the latest iteration
   python -m pipelines promote quickstart-fa64ed1b --dry-run   # evaluate and say, move nothing
+  python -m pipelines promote quickstart-fa64ed1b --again     # also after it was rolled back
 
 The gate: the lower bound of the paired success difference to the champion (at first: to the team
 that the run began with) is above promotion.min_gain. What was evaluated is not played again.
@@ -25,6 +26,10 @@ def add(verbs: Any) -> None:
     promote.add_argument(
         "--dry-run", action="store_true",
         help="evaluate the team and say what the gate would; no version, no alias, no log entry",
+    )  # fmt: skip
+    promote.add_argument(
+        "--again", action="store_true",
+        help="decide anew about a team whose promotion was rolled back; the audit log keeps that",
     )  # fmt: skip
     promote.add_argument(
         "--store",
@@ -47,9 +52,12 @@ def _promote(options: argparse.Namespace) -> int:
         display = Display(terminal, config.iterations)
         if options.dry_run:
             chosen = run_closing("evaluation", config, choice, options.iteration, display)
-            verdict = _would(config, name, chosen)
+            verdict = _would(config, name, chosen, options.again)
             display.say(_dry_text(verdict))
         else:
+            if options.again:
+                chosen = run_closing("evaluation", config, choice, options.iteration, display)
+                _reopen(config, name, chosen)
             verdict = promote(config, choice, options.iteration, display)
             display.say(verdict_text(verdict))
     return arguments.OK if is_promoted(verdict) else arguments.REFUSED
@@ -75,14 +83,22 @@ def _run(options: argparse.Namespace) -> tuple[Any, str]:
     return found.config, found.name
 
 
-def _would(config: Any, run: str, iteration: int) -> dict[str, Any]:
+def _would(config: Any, run: str, iteration: int, again: bool) -> dict[str, Any]:
     from components.promotion.trial import would_promote
     from components.storage import open_store
 
-    return would_promote(config, open_store(config.storage), run, iteration)
+    return would_promote(config, open_store(config.storage), run, iteration, again)
+
+
+def _reopen(config: Any, run: str, iteration: int) -> None:
+    from components.promotion.trial import reopen
+    from components.storage import open_store
+
+    reopen(config, open_store(config.storage), run, iteration)
 
 
 def _dry_text(verdict: dict[str, Any]) -> str:
     word = "would be promoted" if verdict["promoted"] else "would be refused"
     reasons = "; ".join(verdict["reasons"])
-    return f"dry run: {word} in place of {verdict['reference']}: {reasons}; nothing was moved"
+    place = f" in place of {verdict['reference']}" if verdict["reference"] else ""
+    return f"dry run: {word}{place}: {reasons}; nothing was moved"

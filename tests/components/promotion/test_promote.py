@@ -11,6 +11,9 @@ import pytest
 from components.errors import RecordError, TrackingError
 from components.promotion.audit import Action
 from components.promotion.rollback import plan, rollback
+from components.promotion.trial import reopen, would_promote
+from components.state import TrainingState
+from components.step import StepContext, run_step
 from components.tracking import registry
 from components.tracking.manifest import TeamManifest
 from tests.components.promotion.promoting import Step
@@ -176,6 +179,48 @@ def test_repeated_promotion_does_not_undo_a_rollback(step: Step) -> None:
     back(step)
     verdict = step.run(state, report)
     assert not verdict["promoted"] and "audit entry 3" in verdict["reasons"][0]
+    assert step.aliases("champion") == ["1", "1", "1"]
+
+
+def evaluated(step: Step, state: TrainingState, report: dict[str, Any]) -> None:
+    """The evaluation that `step.run` promotes by, as its own step commits it."""
+    inputs, _ = write_inputs(step.folder / "evaluated", state, report)
+    outputs = {name: str(step.folder / name) for name in ("report", "evaluation")}
+
+    def compute(_: StepContext) -> dict[str, float]:
+        Path(outputs["report"]).write_bytes(Path(inputs["report"]).read_bytes())
+        Path(outputs["evaluation"]).write_bytes(b"")
+        return {}
+
+    given = {"state": inputs["state"]}
+    run_step("evaluate", step.config.to_json(), "r", state.iteration, given, outputs, compute)
+
+
+def test_a_person_may_ask_anew_after_a_rollback(step: Step) -> None:
+    step(step.state(3))
+    state = step.state(4)
+    champion = registry.champion(step.config)
+    report = make_report(step.config, state, champion=champion and champion.playing)
+    evaluated(step, state, report)
+    place = (step.config, step.store, "r", 4)
+    step.run(state, report)
+    reopen(*place)  # nothing was undone
+    assert [entry.action for entry in step.log] == [Action.PROMOTED, Action.PROMOTED]
+
+    back(step)
+    verdict = would_promote(*place)
+    assert not verdict["promoted"]
+    assert "audit entry 3 (rolled_back) came after it; `promote --again`" in verdict["reasons"][0]
+    assert would_promote(*place, again=True)["promoted"]
+    assert not step.run(state, report)["promoted"]
+
+    reopen(*place)
+    reopen(*place)
+    assert [entry.action for entry in step.log][2:] == [Action.ROLLED_BACK, Action.REOPENED]
+    assert step.run(state, report)["promoted"]
+    assert step.aliases("champion") == ["2", "2", "2"]
+    assert step.run(state, report)["promoted"] and len(step.log) == 5
+    back(step)
     assert step.aliases("champion") == ["1", "1", "1"]
 
 

@@ -44,7 +44,7 @@ def test_the_verdict_is_the_gates_and_nothing_moves(
     evaluated(config, tmp_path, ours)
     store = open_store(config.storage)
     verdict = would_promote(config, store, "r", 3)
-    assert (verdict["promoted"], verdict["reference"]) == (promoted, "r@0")
+    assert (verdict["promoted"], verdict["reference"]) == (promoted, None)
     assert audit.history(store, "traced") == []
 
 
