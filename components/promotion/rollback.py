@@ -38,7 +38,8 @@ def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
         return Plan(line[-1], line[-1], True, len(entries), entries[-1].when)
     if len(line) < 2:
         raise TrackingError(
-            f"team {team!r}: no earlier champion to go back to; the audit log has {len(line)}"
+            f"team {team!r}: no earlier champion to go back to; {len(line)} left after the "
+            f"{len(entries)} entries of its audit log"
         )
     return Plan(line[-1], line[-2], False, len(entries), entries[-1].when)
 

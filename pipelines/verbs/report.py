@@ -90,9 +90,15 @@ def _found(options: argparse.Namespace) -> list[Any]:
 
 
 def _hardware(options: argparse.Namespace) -> Any:
+    from components.errors import ConfigError
     from components.reporting.budget import Hardware
 
     if options.profile is None:
+        if options.price_per_gpu_hour is not None:
+            raise ConfigError(
+                f"--price-per-gpu-hour {options.price_per_gpu_hour:g}: of which GPUs? A profile "
+                "says how many each step books: expected --profile beside it"
+            )
         return Hardware()
     from pipelines.compiling import open_profile
     from pipelines.looking import hardware_of

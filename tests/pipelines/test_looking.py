@@ -214,6 +214,12 @@ def test_outputs_that_cannot_be_written_are_one_line(begin: Callable[..., FoundR
     assert not list(Path().glob(".*.partial"))
 
 
+def test_a_price_without_gpus_is_no_cost(begin: Callable[..., FoundRun]) -> None:
+    found = begin()
+    with pytest.raises(ConfigError, match=r"--price-per-gpu-hour 2.5: .*expected --profile"):
+        report_verb._report(options("r", store=store_of(found), price_per_gpu_hour=2.5))
+
+
 def test_a_price_given_goes_before_the_profiles() -> None:
     hardware = hardware_of(load_profile("8xh100"), 2.5)
     assert hardware.gpus["rollout"] == 8 and "group" not in hardware.gpus

@@ -37,10 +37,8 @@ def played(store: Store, run: str, iteration: int) -> list[Source]:
         sources.append(Source(iteration, name, rows, own))
     if not sources:
         latest = latest_iteration(store, run)
-        raise ConfigError(
-            f"run {run!r}: nothing was played in iteration {iteration}; "
-            f"expected 1 to {latest if latest is not None else 0}"
-        )
+        played = f"expected 1 to {latest}" if latest else "none of its iterations is done yet"
+        raise ConfigError(f"run {run!r}: nothing was played in iteration {iteration}; {played}")
     return sources
 
 
