@@ -57,8 +57,8 @@ class RunResult:
     seed: int
     points: Sequence[Point]
     final: Mapping[str, float]
-    """Benchmark -> success of the last team; `start` is the first team on validation, `training`
-    the mean over the way between, see `over_training`."""
+    """Benchmark -> success of the last team; `start` is the first team on validation, unless others
+    had trained it, `training` the mean over the way between, see `over_training`."""
     num_tasks: Mapping[str, int]
     cpu_s: float
     """Of all training steps, those of the arms it starts from included; no warm start, no closing
@@ -133,10 +133,9 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
     run = study.run_name(arm, seed)
     config = read_config(store, run, study.storage)
     summary = collect(store, config, run)
-    measured = dict(summary.final)
-    if "validation" in summary.rows[0].held_out:
+    measured, before = dict(summary.final), inherited(study, store, (arm, seed))
+    if "validation" in summary.rows[0].held_out and not before.candidates:
         measured["start"] = summary.rows[0].held_out["validation"]
-    before = inherited(study, store, (arm, seed))
     way = points(summary, before)
     final = {name: result.success for name, result in measured.items()}
     if (area := over_training(way, study.budget(arm))) is not None:

@@ -71,6 +71,7 @@ def test_a_study_is_trained_and_told(tmp_path: Path) -> None:
     assert finding.verdict == "undecided"  # one seed says nothing about another
     assert "| the team | 1 |" in report_text(study, list(found.values()))
     assert 0 <= found["team"].final["training"] <= 1 and "training" not in found["mixed"].final
+    assert "start" in found["team"].final and "start" not in found["mixed"].final
     assert found["team"].digest == study.digest("team", 0) != study.digest("shared", 0)
     assert (found["team"].num_updates or 0) > 0 and found["mixed"].num_updates is None
 
