@@ -50,7 +50,7 @@ def test_report_of_an_unknown_run_says_what_to_do(
 ) -> None:
     where = f"storage.uri=file://{tmp_path}/store"
     assert main(["report", QUICKSTART, "--name", "none", "--set", where]) == 2
-    assert "run 'none' has no committed iteration" in capsys.readouterr().err
+    assert "run 'none' is not in file://" in capsys.readouterr().err
 
 
 def test_promote_of_an_unknown_run_says_what_to_do(

@@ -74,11 +74,12 @@ def test_a_failure_and_ctrl_c_take_servers_down(tmp_path: Path, fault: type[Base
 
 
 DRIVER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from pipelines.warm.servers import Servers, keep
 from tests.pipelines.warm.kept import Kept
 from tests.components.rollout_server.serving import POLICY, make_config
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if we were begun behind a shell
 folder = Path(sys.argv[1])
 kept = Kept(folder, make_config(folder, {"solo": POLICY}, lease_s=int(sys.argv[2])))
 def start(*_):
