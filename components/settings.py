@@ -254,7 +254,7 @@ class EvaluationConfig(Section):
     """Play the test split once, in the final evaluation."""
     benchmarks: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], BenchmarkConfig] = {}
     """By name; reported, never used to choose a team."""
-    confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
+    confidence: Annotated[float, Field(gt=0.5, le=0.9999)] = 0.95
 
     @model_validator(mode="after")
     def _names_are_free(self) -> "EvaluationConfig":

@@ -3,16 +3,15 @@
 import argparse
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from components.errors import RolewiseError
 from components.storage.disk import is_full, written_path
 from pipelines import verbs
 from pipelines.arguments import FAILED, INTERRUPTED, WRONG
+from pipelines.interrupts import interruptible
 from pipelines.runner import RUNS, StepFailed
 
 _HELP = """Train teams of LLM agents with AT-GRPO on Kubeflow Pipelines.
@@ -32,15 +31,12 @@ team (promote), 130 interrupted. The same `run` command goes on where the run st
 Steps have one thread, so that a run can be repeated bit by bit; OMP_NUM_THREADS gives them more."""
 
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
     options = _parser().parse_args(arguments)
-    before = {number: signal.signal(number, _interrupt) for number in STOPS}
     try:
-        return int(options.verb(options))
+        with interruptible():
+            return int(options.verb(options))
     except RolewiseError as error:
         failed = isinstance(error, StepFailed)
         print(error if failed else f"error: {error}", file=sys.stderr)
@@ -58,11 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         command = shlex.join(["python", "-m", "pipelines", *(arguments or sys.argv[1:])])
         print(f"\ninterrupted; what is committed stays. Go on with: {command}", file=sys.stderr)
-        before = {}  # further signals stay without effect: this process ends
         return INTERRUPTED
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,13 +64,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs.add_all(parser.add_subparsers(metavar="verb", required=True))
     return parser
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    """Once: a second Ctrl-C or SIGTERM must not end what the first began to put in order."""
-    for stop in STOPS:
-        signal.signal(stop, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -88,6 +88,18 @@ def add_execution(verb: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def check_file(text: str) -> None:
+    """ConfigError if --set or --name go with a run's name."""
+    from components.errors import ConfigError
+    from pipelines.finding import is_file
+
+    if not is_file(text):
+        raise ConfigError(
+            f"--set and --name go with an experiment's YAML file; {text!r} is a run's name, its "
+            "configuration is stored"
+        )
+
+
 def not_negative(text: str) -> int:
     """A whole number, 0 or more, as argparse wants it read."""
     if not text.isdecimal():

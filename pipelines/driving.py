@@ -22,6 +22,7 @@ from pipelines.api import Api
 from pipelines.cluster import ClusterRunner
 from pipelines.display import Display
 from pipelines.driver import Options, run_name, train
+from pipelines.interrupts import interruptible
 from pipelines.profile import Profile, parse_profile
 
 KFP_RUNTIME = "_KFP_RUNTIME"
@@ -41,10 +42,10 @@ def drive_in_child(parameters: Mapping[str, Any], report: str) -> None:
 
 def main(text: str, report: str) -> int:
     """The child: 0 done, 1 a run failed or a parameter is wrong, 130 stopped."""
-    signal.signal(signal.SIGTERM, _interrupt)
     parameters = json.loads(text)
     try:
-        drive(parameters, report)
+        with interruptible():
+            drive(parameters, report)
     except RolewiseError as error:
         run = f"run {parameters['run'] or 'unnamed'}, iteration all"
         told = str(error).removeprefix("error: ")
@@ -101,12 +102,6 @@ def _write_report(config: ExperimentConfig, run: str, path: str) -> None:
 
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(html_report(collect(open_store(config.storage), config, run)))
-
-
-def _interrupt(*_: object) -> None:
-    """Once: a process group gets the signal twice, and the second must not end the goodbye."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,29 @@ def find_run(text: str, store_uri: str | None = None) -> FoundRun:
     that the store has if it has no such one.
     """
     if is_file(text):
-        config = _stored_at(load_config(text, []), store_uri)
-        name, storage, total = run_name(config, None), config.storage, config.iterations
-    else:
-        name = text
-        storage = StorageConfig() if store_uri is None else StorageConfig(uri=store_uri)
-        total = None
+        return find_run_of(text, store_uri, None, [])
+    storage = StorageConfig() if store_uri is None else StorageConfig(uri=store_uri)
+    return _found(text, storage, None)
+
+
+def find_run_of(
+    path: str, store_uri: str | None, name: str | None, overrides: Sequence[str]
+) -> FoundRun:
+    """The run that this file and `overrides` began, under this name.
+
+    ConfigError also if it was begun with other settings.
+    """
+    config = _stored_at(load_config(path, overrides), store_uri)
+    found = _found(run_name(config, name), config.storage, config.iterations)
+    if found.config.digest() != config.digest():
+        raise ConfigError(
+            f"run {found.name!r} was begun with other settings than {path} and --set give; by its "
+            "name alone it is found with its own"
+        )
+    return found
+
+
+def _found(name: str, storage: StorageConfig, total: int | None) -> FoundRun:
     store = open_store(storage)
     runs = run_names(store)
     if name not in runs:

@@ -13,6 +13,7 @@ from components.promotion.main import superseded
 from components.state import read_state
 from components.storage import Store
 from components.tracking import registry
+from components.tracking.manifest import TeamManifest
 
 
 def would_promote(
@@ -23,10 +24,8 @@ def would_promote(
     A promotion that something undid is refused, unless it is asked for `again`. StorageError if
     the team was not evaluated, TrackingError for a mixed champion.
     """
-    state, champion = read_state(store, run, iteration), registry.champion(config)
-    kind = "champion" if champion else "initial"
-    reference = tags_of(champion.playing if champion else Team(state.initial, config.roles))
-    evidence, key = _evidence(store, run, iteration, reference)
+    champion, reference, evidence, key = _asked(config, store, run, iteration)
+    state, kind = read_state(store, run, iteration), "champion" if champion else "initial"
     verdict = decide(config, evidence, tags_of(state.team(config)), reference, kind)
     later = audit.undone(audit.history(store, config.team_name), key)
     if verdict.promoted and later and not again:
@@ -41,14 +40,23 @@ def reopen(config: ExperimentConfig, store: Store, run: str, iteration: int) -> 
     Written into the audit log; nothing if no such decision stands. StorageError if the team was
     not evaluated.
     """
-    state, champion = read_state(store, run, iteration), registry.champion(config)
-    reference = tags_of(champion.playing if champion else Team(state.initial, config.roles))
-    _, key = _evidence(store, run, iteration, reference)
+    *_, key = _asked(config, store, run, iteration)
     entries = audit.history(store, config.team_name)
     standing = audit.find(entries, key)
     if standing and audit.undone(entries, key):
         entry = audit.Entry(audit.Action.REOPENED, key, standing.before, standing.after)
         audit.append(store, config.team_name, entry)
+
+
+def _asked(
+    config: ExperimentConfig, store: Store, run: str, iteration: int
+) -> tuple[TeamManifest | None, dict[str, str], Evidence, str]:
+    """The champion, what its policies are (at first the run's initial ones), the evidence against
+    it, and the name of the decision about that."""
+    champion = registry.champion(config)
+    initial = read_state(store, run, iteration).initial
+    reference = tags_of(champion.playing if champion else Team(initial, config.roles))
+    return champion, reference, *_evidence(store, run, iteration, reference)
 
 
 def _evidence(

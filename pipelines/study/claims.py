@@ -71,7 +71,8 @@ def _finding(study: Study, claim: Claim, found: Sequence[RunResult]) -> Finding:
     difference = student([first[seed] - second[seed] for seed in seeds], confidence)
     ours, theirs = (sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second))
     learning = _learning(claim, found, confidence)
-    tasks = [count for item in found for count in item.num_tasks.values()]
+    measure = claim.first.partition("/")[2] or claim.measure
+    tasks = [item.num_tasks[measure] for item in found if measure in item.num_tasks]
     return Finding(
         claim, difference, len(seeds), of_seeds, True, ours, theirs, learning,
         1 / min(tasks) if tasks else 0.0,

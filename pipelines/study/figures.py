@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, pstdev
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -26,16 +27,22 @@ PANELS: tuple[tuple[str, Read], ...] = (
 STYLES = ("-", "--", ":")
 """One after the other, when all colours are taken."""
 _COLOURS = 10
+_LEGEND_COLUMNS = 2
 _GRID = 60
 _COLUMNS = 3
 
 
 def write_curves(study: Study, found: Sequence[RunResult], path: Path) -> None:
     """Draw success and turns of all arms that were trained."""
-    with _axes(1, len(PANELS), 3.6, path) as (figure, axes):
+    height = 3.2 + 0.3 * math.ceil(len(_arms(found)) / _LEGEND_COLUMNS)
+    with _axes(1, len(PANELS), height, path) as (figure, axes):
         for axis, (title, read) in zip(axes, PANELS, strict=True):
             _panel(axis, study, found, title, read)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(
+            handles, [fill(label, 66) for label in labels], loc="outside lower center",
+            ncols=_LEGEND_COLUMNS, fontsize=8,
+        )  # fmt: skip
 
 
 def write_rewards(study: Study, found: Sequence[RunResult], path: Path) -> bool:
@@ -55,7 +62,7 @@ def write_rewards(study: Study, found: Sequence[RunResult], path: Path) -> bool:
             runs = [item for item in found if item.arm == arm]
             for role in _roles(runs):
                 _line(axis, [standardised(run.points, role) for run in runs], role)
-            axis.set_title(study.plan.arms[arm].title, fontsize=8)
+            axis.set_title(fill(study.plan.arms[arm].title, 48), fontsize=8)
             axis.grid(alpha=0.3)
             axis.legend(fontsize=7)
     return True

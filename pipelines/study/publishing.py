@@ -93,9 +93,9 @@ def _read(path: str) -> list[RunResult]:
     try:
         return [RunResult.from_json(item) for item in json.loads(Path(path).read_text("utf-8"))]
     except OSError as error:
-        raise ConfigError(f"--with {path}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"--with {path}: not a study's results.json ({error})") from error
+        raise ConfigError(f"{path}: not a study's results.json ({error})") from error
 
 
 def _keep(found: Sequence[RunResult], folder: Path) -> None:

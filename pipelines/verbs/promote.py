@@ -65,7 +65,6 @@ def _promote(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> tuple[Any, str]:
     """Configuration and name of the run: CONFIG with --set and --name, or a run's name."""
-    from components.errors import ConfigError
     from pipelines.driver import run_name
     from pipelines.finding import find_run, is_file
 
@@ -75,10 +74,7 @@ def _run(options: argparse.Namespace) -> tuple[Any, str]:
         config = arguments.load(options)
         return config, run_name(config, options.name)
     if options.overrides or options.name:
-        raise ConfigError(
-            f"--set and --name go with an experiment's YAML file; {options.config!r} is a run's "
-            "name, its configuration is stored"
-        )
+        arguments.check_file(options.config)
     found = find_run(options.config, options.store)
     return found.config, found.name
 

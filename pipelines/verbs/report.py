@@ -63,10 +63,8 @@ def _report(options: argparse.Namespace) -> int:
 
 def _found(options: argparse.Namespace) -> list[Any]:
     """The runs, each once. ConfigError for a single file's options with several."""
-    from components.config import load_config
     from components.errors import ConfigError
-    from pipelines.driver import run_name
-    from pipelines.finding import find_run, is_file
+    from pipelines.finding import find_run, find_run_of
 
     if not options.overrides and options.name is None:
         return [find_run(text, options.store) for text in dict.fromkeys(options.run)]
@@ -74,19 +72,8 @@ def _found(options: argparse.Namespace) -> list[Any]:
         raise ConfigError(
             f"--set and --name belong to one YAML file, got {len(options.run)} runs; name the runs"
         )
-    if not is_file(options.run[0]):
-        raise ConfigError(
-            f"--set and --name go with an experiment's YAML file; {options.run[0]!r} is a run's "
-            "name, its configuration is stored"
-        )
-    config = load_config(options.run[0], options.overrides)
-    found = find_run(run_name(config, options.name), options.store or config.storage.uri)
-    if found.config.digest() != config.digest():
-        raise ConfigError(
-            f"run {found.name!r} was begun with other settings than {options.run[0]} with --set; "
-            f"`report {found.name}` tells what it has"
-        )
-    return [found]
+    arguments.check_file(options.run[0])
+    return [find_run_of(options.run[0], options.store, options.name, options.overrides)]
 
 
 def _hardware(options: argparse.Namespace) -> Any:

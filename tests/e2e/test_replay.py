@@ -86,6 +86,26 @@ def test_another_sampler_is_told_token_by_token(
     assert text.splitlines()[-1].startswith("different: ")
 
 
+def test_what_was_rolled_back_can_be_asked_anew(
+    place: Workplace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    train(place, roles=ROLES, promotion={"min_gain": -1.0})
+    first = ("promote", "r", "--iteration", "0", "--runner", "inprocess")
+    assert call(place, *first) == 0
+    assert call(place, "rollback", "words", "--yes") == 0
+    for more in ((), ("--dry-run",)):
+        capfd.readouterr()
+        assert call(place, *first, *more) == 3
+        assert "`promote --again` asks anew" in capfd.readouterr().out
+    assert call(place, *first, "--again", "--dry-run") == 0
+    assert "dry run: would be promoted in place of r@1" in capfd.readouterr().out
+    assert call(place, *first, "--again") == 0
+    capfd.readouterr()
+    assert call(place, "history", "words") == 0
+    told = capfd.readouterr().out
+    assert [word for word in ("promoted", "rolled_back", "reopened") if word not in told] == []
+
+
 def test_from_a_run_to_the_registry_and_back_to_compare(
     place: Workplace, capfd: pytest.CaptureFixture[str]
 ) -> None:

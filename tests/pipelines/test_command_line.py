@@ -50,7 +50,10 @@ def test_report_of_an_unknown_run_says_what_to_do(
 ) -> None:
     where = f"storage.uri=file://{tmp_path}/store"
     assert main(["report", QUICKSTART, "--name", "none", "--set", where]) == 2
-    assert "run 'none' is not in file://" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        f"error: run 'none' is not in file://{tmp_path}/store; it holds no run at all: another "
+        "--store?\n"
+    )
 
 
 def test_promote_of_an_unknown_run_says_what_to_do(

@@ -135,7 +135,9 @@ def test_a_file_whose_settings_the_run_never_had_is_refused(
     path.write_text(found.config.to_json())
     assert report_verb._report(options(str(path), name="r")) == 0
     other = options(str(path), name="r", overrides=["rollout.num_tasks=25"])
-    with pytest.raises(ConfigError, match=r"run 'r' was begun with other settings than .*r.yaml"):
+    with pytest.raises(
+        ConfigError, match=r"run 'r' was begun with other settings than .*r.yaml and --set"
+    ):
         report_verb._report(other)
     with pytest.raises(ConfigError, match="'r' is a run's name, its configuration is stored"):
         report_verb._report(options("r", name="q"))
