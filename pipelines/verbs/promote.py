@@ -15,7 +15,8 @@ examples:
   python -m pipelines promote quickstart-fa64ed1b --again     # also after it was rolled back
 
 The gate: the lower bound of the paired success difference to the champion (at first: to the team
-that the run began with) is above promotion.min_gain. What was evaluated is not played again.
+that the run began with) is above promotion.min_gain. What was evaluated
+against the same champion is not played again.
 exit codes: 0 promoted (or would be), 1 a step failed, 2 wrong input, 3 the gate refused."""
 
 

@@ -103,7 +103,7 @@ def test_what_was_rolled_back_can_be_asked_anew(
     capfd.readouterr()
     assert call(place, "history", "words") == 0
     told = capfd.readouterr().out
-    assert [word for word in ("promoted", "rolled_back", "reopened") if word not in told] == []
+    assert [word for word in ("promoted", "rolled back", "reopened") if word not in told] == []
 
 
 def test_from_a_run_to_the_registry_and_back_to_compare(
