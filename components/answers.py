@@ -31,7 +31,8 @@ def shown_as(step: str, benchmark: str) -> str:
 
 
 def keep_answers(step: "StepContext", benchmark: str, scored: Sequence[Scored]) -> None:
-    """Store what a step's play of a benchmark answered; again, it is replaced by the same."""
+    """Store what a step's play of a benchmark answered. Played again, it is replaced: by the same,
+    but for `validation/reference`, whose team may be another champion by then."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
         records.write(path, Scored, scored)

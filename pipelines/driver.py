@@ -103,9 +103,17 @@ def run_closing(
     pipeline: str, config: ExperimentConfig, options: Options, iteration: int | None,
     display: Display,
 ) -> int:  # fmt: skip
-    """Run `promotion` or `evaluation` for an iteration's team (None: the latest); returns which."""
-    run = run_name(config, options.name)
-    chosen = _existing(open_store(config.storage), run, iteration)
+    """Run `promotion` or `evaluation` for an iteration's team (None: the latest); returns which.
+
+    ConfigError or TrackingError before anything is played: of a configuration that is not the
+    run's, of a champion that is mixed or has other roles.
+    """
+    from components.tracking.succession import check_succession
+
+    run, store = run_name(config, options.name), open_store(config.storage)
+    chosen = _existing(store, run, iteration)
+    register_run(store, run, config)
+    check_succession(config)
     start = Runner(config, run, options.runner, display, options.keep_artifacts)
     call: Call = (pipeline, chosen, {"iteration": chosen})
     with options.presence(run, config, passing=True):

@@ -33,13 +33,15 @@ class Named:
         return open_store((manifest or teams.any_version(self.tracking, self.team)).store)
 
 
-def add_team(verb: Any, selected: bool) -> None:
-    """TEAM@alias (or TEAM alone), --tracking-uri and --store."""
+def add_team(verb: Any, selected: bool, stored: bool = True) -> None:
+    """TEAM@alias (or TEAM alone), --tracking-uri; --store for what is read beside the registry."""
     text = "TEAM@champion, TEAM@candidate, another alias, or a version as TEAM@v3"
     metavar, text = ("TEAM@ALIAS", text) if selected else ("TEAM", "the registered team's name")
     verb.add_argument("team", metavar=metavar, help=text)
     arguments.add_tracking(verb)
-    verb.add_argument("--store", metavar="URI", help="where its runs are; default: as registered")
+    if stored:
+        text = "where its runs are; default: as registered"
+        verb.add_argument("--store", metavar="URI", help=text)
 
 
 def named(options: argparse.Namespace, selected: bool = True) -> Named:
@@ -48,4 +50,5 @@ def named(options: argparse.Namespace, selected: bool = True) -> Named:
     if not team or (at and not (selector and selected)):
         wanted = "TEAM@alias, e.g. quickstart@champion" if selected else "TEAM, without an alias"
         raise ConfigError(f"team {options.team!r}: expected {wanted}")
-    return Named(team, selector or "champion", TrackingConfig(uri=options.tracking), options.store)
+    store = getattr(options, "store", None)
+    return Named(team, selector or "champion", TrackingConfig(uri=options.tracking), store)

@@ -4,6 +4,7 @@ One object per entry, `teams/<team>/audit/000001.json`, created and never replac
 written before aliases move; a move that failed is followed by an entry `failed`.
 """
 
+import getpass
 import hashlib
 import json
 import os
@@ -29,6 +30,8 @@ class Action(StrEnum):
     FAILED = "failed"
     """The registry failed: the move of the same `key` did not happen."""
     ROLLED_BACK = "rolled_back"
+    REPAIRED = "repaired"
+    """The aliases were not where the log says, and a rollback put them back to its champion."""
     REOPENED = "reopened"
     """A person asks anew about a team whose promotion was undone: the decision of the same `key`
     stands no longer."""
@@ -40,7 +43,8 @@ class Entry:
 
     action: Action
     key: str
-    """What it is about: `<run>/<iteration>/<report digest>`, or `rollback/<number>`."""
+    """What it is about: `<run>/<iteration>/<report digest>`; else `rollback/<number>` or
+    `repair/<number>`."""
     before: dict[str, Any] | None
     """The champion before: `label` and `versions`; None if there was none."""
     after: dict[str, Any]
@@ -155,5 +159,10 @@ def _entry(values: Mapping[str, Any]) -> Entry:
 
 def who() -> str:
     """ROLEWISE_USER, else the login name, else the user's number (pods have no name)."""
-    names = (os.environ.get(name) for name in ("ROLEWISE_USER", "LOGNAME", "USER"))
-    return next((name for name in names if name), f"uid:{os.getuid()}")
+    given = os.environ.get("ROLEWISE_USER")
+    if given:
+        return given
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # neither a variable nor an entry in the system's list of users
+        return f"uid:{os.getuid()}"

@@ -37,7 +37,7 @@ def _header(facts: Facts) -> str:
     }  # fmt: skip
     if hubs:
         header["base_model"] = sorted(hubs)
-    results = [_result(name, part) for name, part in _own(facts).items()]
+    results = [_result(manifest.env["name"], name, part) for name, part in _own(facts).items()]
     if results:
         header["model-index"] = [{"name": manifest.team, "results": results}]
     return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---"
@@ -48,10 +48,10 @@ def _header_licence(facts: Facts) -> str:
     return found.pop() if len(found) == 1 and found <= set(_SPDX) else "other"
 
 
-def _result(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
+def _result(env: str, name: str, part: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "task": {"type": "reinforcement-learning", "name": "multi-agent play"},
-        "dataset": {"name": name, "type": name.replace("/", "-")},
+        "dataset": {"name": f"{env} {name}", "type": env.replace(" + ", "-")},
         "metrics": [
             {"type": "success", "name": "tasks solved", "value": round(part["success"], 4)},
         ],
@@ -102,8 +102,14 @@ def _environments(facts: Facts) -> str:
     return (
         "## Environments and data\n\n" + _table(head, rows) + "\n\nTasks come from the environment "
         "itself, or from the files that its options name. Training, validation and test tasks do "
-        "not overlap; validation chose this version, test did not."
+        "not overlap; " + _chosen(facts)
     )
+
+
+def _chosen(facts: Facts) -> str:
+    if facts.manifest.gate.get("promoted"):
+        return "validation chose this version, test did not."
+    return "the gate judged this version by validation, not by test, and refused it."
 
 
 def _training(facts: Facts) -> str:

@@ -130,7 +130,10 @@ def _decide(config: ExperimentConfig, case: Case) -> Verdict:
 
 
 def _register(context: StepContext, case: Case, verdict: Verdict) -> TeamManifest:
+    """The team's versions, its alias `candidate` moved there; the champion itself has its own."""
     config, state = context.config, case.state
+    if case.champion and not verdict.promoted and _is_that(config, case.champion, state):
+        return case.champion
     manifest = make_manifest(
         config, state.run, state.iteration, state.policies, policy_pins(context.store, state),
         env_pins(config), case.numbers, verdict.to_json(),
@@ -140,6 +143,14 @@ def _register(context: StepContext, case: Case, verdict: Verdict) -> TeamManifes
     manifest = registry.register(config.tracking, manifest, run, card)
     registry.move_alias(config.tracking, manifest, registry.CANDIDATE)
     return manifest
+
+
+def _is_that(config: ExperimentConfig, team: TeamManifest, state: TrainingState) -> bool:
+    """Whether a registered team is the one of this state."""
+    here = (state.run, state.iteration)
+    return here == (team.run, team.iteration) and tags_of(team.playing) == tags_of(
+        state.team(config)
+    )
 
 
 def _crown(context: StepContext, manifest: TeamManifest, entry: audit.Entry) -> None:
@@ -166,7 +177,8 @@ def _entry(case: Case, verdict: Verdict, manifest: TeamManifest) -> audit.Entry:
 
 def _result(config: ExperimentConfig, verdict: Verdict, entry: audit.Entry) -> dict[str, Any]:
     """The verdict as the step's output."""
-    aliases = ["candidate", "champion"] if verdict.promoted else ["candidate"]
+    moved = ["candidate", "champion"] if verdict.promoted else ["candidate"]
+    aliases = [] if entry.before == entry.after else moved  # asked about the champion itself
     before = entry.before["label"] if entry.before else None
     return verdict.to_json() | {
         "schema_version": 1, "team": config.team_name, "from": before, "to": entry.after["label"],

@@ -19,11 +19,8 @@ class Plan:
     """The champion of the audit log: `label` and `versions`."""
     after: dict[str, Any]
     repair: bool
-    """The aliases are not where the log says: they go to the log's champion, no entry is written.
-    """
+    """The aliases are not where the log says: they go to the log's champion."""
     num_entries: int
-    when: str
-    """Of the log's last entry."""
 
 
 def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
@@ -35,13 +32,13 @@ def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
     entries = audit.history(store, team)
     line = audit.champions(entries)
     if line and not _is_champion(settings, line[-1]):
-        return Plan(line[-1], line[-1], True, len(entries), entries[-1].when)
+        return Plan(line[-1], line[-1], True, len(entries))
     if len(line) < 2:
         raise TrackingError(
             f"team {team!r}: no earlier champion to go back to; {len(line)} left after the "
             f"{len(entries)} entries of its audit log"
         )
-    return Plan(line[-1], line[-2], False, len(entries), entries[-1].when)
+    return Plan(line[-1], line[-2], False, len(entries))
 
 
 def rollback(
@@ -55,12 +52,10 @@ def rollback(
     chosen = plan(store, settings, team)
     if (chosen.before, chosen.after, chosen.repair) != (shown.before, shown.after, shown.repair):
         raise _changed(team, shown)
-    if chosen.repair:
-        return _move(settings, team, chosen.after, chosen.when)
     number = chosen.num_entries + 1
-    entry = audit.Entry(
-        audit.Action.ROLLED_BACK, f"rollback/{number}", chosen.before, chosen.after, who=who
-    )
+    action = audit.Action.REPAIRED if chosen.repair else audit.Action.ROLLED_BACK
+    key = f"{'repair' if chosen.repair else 'rollback'}/{number}"
+    entry = audit.Entry(action, key, chosen.before, chosen.after, who=who)
     written = audit.append_as(store, team, entry, number)
     if written is None:
         raise _changed(team, shown)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from statistics import fmean
+from typing import Any
 
 from components.reporting.budget import Hardware
 from components.reporting.charts import interval_note
@@ -73,7 +74,18 @@ def verdict(summary: RunSummary) -> str:
         return "<h2>Promotion <span class='pill idle'>not asked</span></h2>"
     kind, word = ("good", "promoted") if answer.get("promoted") else ("bad", "refused")
     reasons = "".join(f"<p>{escape(str(reason))}</p>" for reason in answer.get("reasons", []))
-    return f"<h2>Promotion <span class='pill {kind}'>{word}</span></h2>{reasons}"
+    return f"<h2>Promotion <span class='pill {kind}'>{word}</span></h2>{reasons}{_asked(answer)}"
+
+
+def _asked(answer: Mapping[str, Any]) -> str:
+    """When, and against whom: the gate may be asked again, when another team is the champion."""
+    if not {"to", "from", "when"} <= set(answer):
+        return ""
+    against = (
+        f"the champion {answer['from']}" if answer["from"] else "the team that the run began with"
+    )
+    said = f"{answer['to']} against {against}, asked on {answer['when']}."
+    return f"<p class=note>{escape(said)}</p>"
 
 
 def methods(found: Sequence[Experiment]) -> str:

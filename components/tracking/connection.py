@@ -19,6 +19,10 @@ from components.process import without_collector
 from components.settings import TrackingConfig
 
 DEFAULT_URI = "sqlite:///build/mlflow.db"
+_SCHEMES = (
+    "http", "https", "sqlite", "postgresql", "postgres", "mysql", "mssql", "databricks",
+    "databricks-uc", "uc",
+)  # fmt: skip
 _DEFAULTS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
@@ -26,6 +30,10 @@ _DEFAULTS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "GIT_PYTHON_REFRESH": "quiet",
 }
+
+
+_UNREACHABLE = "Max retries exceeded with url"
+"""Of the HTTP library; behind it stand its own objects and the whole request."""
 
 
 def tracking_uri(settings: TrackingConfig) -> str:
@@ -52,6 +60,7 @@ def open_client(settings: TrackingConfig) -> Any:
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     uri = tracking_uri(settings)
+    _check_scheme(uri)
     with without_collector():
         from mlflow.client import MlflowClient
 
@@ -61,6 +70,18 @@ def open_client(settings: TrackingConfig) -> Any:
         if uri.startswith("sqlite:///"):
             create_database(Path(uri.removeprefix("sqlite:///")).absolute())
         return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def _check_scheme(uri: str) -> None:
+    """TrackingError for what MLflow has no registry in: folders, and schemes it does not know."""
+    if urlsplit(uri).scheme.partition("+")[0] not in _SCHEMES:
+        raise TrackingError(
+            public(
+                f"tracking URI {uri!r}: expected a server's http(s)://host, a file as "
+                "sqlite:///build/mlflow.db, or a database as postgresql://host/name; set "
+                "tracking.uri, --tracking-uri or MLFLOW_TRACKING_URI"
+            )
+        )
 
 
 def create_database(path: Path) -> None:
@@ -112,9 +133,10 @@ def without_active_run() -> Iterator[str | None]:
 
 def _error(uri: str, action: str, error: Exception) -> TrackingError:
     reason = " ".join(str(error).split())[:300]
-    return TrackingError(
-        public(f"MLflow at {uri}: {action} failed: {reason.rstrip('.')}; {_fix(uri)}")
-    )
+    if _UNREACHABLE in reason:
+        reason = "no answer"
+    fix = f"install {error.name}" if isinstance(error, ModuleNotFoundError) else _fix(uri)
+    return TrackingError(public(f"MLflow at {uri}: {action} failed: {reason.rstrip('.')}; {fix}"))
 
 
 def _cause(uri: str, error: Exception) -> Exception | None:

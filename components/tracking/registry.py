@@ -5,6 +5,7 @@ Weights stay in object storage: a version's source is the policy's URI. A tracki
 `rolewise.uri` says where the weights are. The team model's version carries the manifest as a tag.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -128,13 +129,20 @@ def _existing(client: Any, team: str, version: str) -> Any:
 
 
 def read_manifest(version: Any) -> TeamManifest:
-    """What a version of a team's model pins, itself included. TrackingError if it is not ours."""
+    """What a version of a team's model pins, itself included. TrackingError if it is not ours, or
+    its tag was damaged."""
     if MANIFEST not in version.tags:
         raise TrackingError(
             f"team {version.name!r} version {version.version}: no tag {MANIFEST}; it was not "
             "registered by promotion"
         )
-    manifest = TeamManifest.from_json(version.tags[MANIFEST])
+    try:
+        manifest = TeamManifest.from_json(version.tags[MANIFEST])
+    except TrackingError as error:
+        raise TrackingError(
+            f"team {version.name!r} version {version.version}: tag {MANIFEST}: {error}; put it "
+            "back from manifest.json, which the version's source or its run's artifacts hold"
+        ) from error
     return replace(manifest, versions=manifest.versions | {version.name: str(version.version)})
 
 
@@ -207,8 +215,14 @@ def _identity(tags: Mapping[str, str]) -> list[Any]:
     keys = ("rolewise.run", "rolewise.iteration", "rolewise.sha256")
     pinned: Any = tags.get(MANIFEST, "")
     with suppress(ValueError, TypeError):  # of a role, or edited by hand
-        pinned = json.loads(pinned) | {"git_commit": None}
+        pinned = _lasting(pinned)
     return [*(tags.get(key) for key in keys), pinned]
+
+
+def _lasting(manifest: str) -> dict[str, Any]:
+    """A manifest but for the commit of the code that wrote it."""
+    content: dict[str, Any] = json.loads(manifest)
+    return content | {"git_commit": None}
 
 
 def _ensure_model(client: Any, name: str, tags: Mapping[str, str]) -> None:
@@ -227,10 +241,15 @@ def _ensure_model(client: Any, name: str, tags: Mapping[str, str]) -> None:
 def _log_files(
     client: Any, manifest: TeamManifest, training_run: str | None, card: str | None
 ) -> str | None:
-    """Put manifest and card among the run's artifacts; returns the folder's URI."""
+    """Put manifest and card among the run's artifacts; returns the folder's URI.
+
+    The gate can be asked about one team again, against another champion or for another team name:
+    each version has a folder of its own, and keeps what was said of it.
+    """
     if training_run is None:
         return None
-    folder = f"promotion/{manifest.iteration:06d}"
+    pinned = hashlib.sha256(json.dumps(_lasting(manifest.to_json())).encode()).hexdigest()
+    folder = f"promotion/{manifest.iteration:06d}-{pinned[:8]}"
     client.log_text(training_run, manifest.to_json(), f"{folder}/manifest.json")
     if card is not None:
         client.log_text(training_run, card, f"{folder}/{CARD}")

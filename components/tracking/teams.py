@@ -10,8 +10,12 @@ from components.tracking.connection import open_client, tracking_uri, translated
 from components.tracking.manifest import TeamManifest
 from components.tracking.registry import MANIFEST, read_alias, read_manifest, read_version
 
-_VERSION = re.compile(r"v?(\d+)")
+_VERSION = re.compile(r"v?([0-9]+)")
 """A version; MLflow takes no alias of the form `v2`."""
+_DIGITS = 9
+"""Of a version at most: what every registry's database can count."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""Of a team; MLflow would take a quote for the end of its query."""
 MIRROR = "rolewise.model_registry"
 """Tag of a team's model: the Kubeflow Model Registry that it is exported to."""
 
@@ -35,9 +39,11 @@ def find_team(settings: TrackingConfig, team: str, selector: str) -> TeamManifes
     """
     number = _VERSION.fullmatch(selector)
     aliases = aliases_of(settings, team)
+    if number and len(number[1]) > _DIGITS:
+        raise TrackingError(f"team {team!r} has no version of {len(number[1])} digits")
     if number:
         return read_version(settings, team, number[1])
-    manifest = read_alias(settings, team, selector)
+    manifest = read_alias(settings, team, selector) if selector in aliases else None
     if manifest is None:
         known = ", ".join(sorted(aliases)) or "none yet"
         raise TrackingError(
@@ -50,7 +56,8 @@ def aliases_of(settings: TrackingConfig, team: str) -> dict[str, str]:
     """Alias -> version of the team's own model. TrackingError names the teams if it is unknown."""
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"looking for team {team!r}"):
-        found = client.search_registered_models(f"name = '{team}'")
+        sought = _NAME.fullmatch(team)
+        found = client.search_registered_models(f"name = '{team}'") if sought else []
         if found:
             return {name: str(version) for name, version in found[0].aliases.items()}
         known = _teams(client)

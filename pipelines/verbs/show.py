@@ -23,7 +23,7 @@ def add(verbs: Any) -> None:
     from pipelines.registered import add_team
 
     verb = arguments.add_verb(verbs, "show", _show, TEXT, MORE)
-    add_team(verb, selected=True)
+    add_team(verb, selected=True, stored=False)
     verb.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 

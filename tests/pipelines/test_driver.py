@@ -168,6 +168,13 @@ def test_a_name_belongs_to_one_configuration(config: ExperimentConfig) -> None:
         drive(other, Committing(other), name="mine")
 
 
+def test_the_gate_is_asked_by_the_runs_own_configuration(config: ExperimentConfig) -> None:
+    drive(config, Committing(config))
+    other = config.model_copy(update={"seed": 1})
+    with pytest.raises(ConfigError, match="seed: was 0, is 1"):
+        promote(other, Options(name=run_name(config, None)), None, Display(io.StringIO(), 3))
+
+
 def test_success_before_an_iteration_is_not_that_of_its_closing_evaluation(
     config: ExperimentConfig,
 ) -> None:

@@ -1,6 +1,7 @@
 """The verbs about registered teams: show, history, rollback, register, card."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def test_show_as_json_is_the_manifest(call: Call) -> None:
     content = json.loads(text)
     assert (code, content["label"], content["aliases"]) == (0, "r@3", [])
     assert [item["version"] for item in content["registered"]] == ["1", "1"]
-    assert content["card"].endswith("promotion/000003/README.md")
+    assert re.search(r"promotion/000003-[0-9a-f]{8}/README\.md$", content["card"])
 
 
 @pytest.mark.parametrize("verb", ["show", "register", "card"])
@@ -177,6 +178,11 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
     [
         (("show", "traced@best"), "no alias 'best'; aliases: candidate, champion"),
         (("show", "traced@v9"), "team 'traced' has no version 9 in the registry"),
+        (("show", f"traced@v{'9' * 30}"), "team 'traced' has no version of 30 digits"),
+        (("show", "tra'ced"), 'team "tra\'ced" is not registered'),
+        (("show", "traced@a'b"), 'no alias "a\'b"; aliases: candidate, champion'),
+        (("card", "traced", "--tracking-uri", "foo://x"), "tracking URI 'foo://x': expected"),
+        (("history", "traced", "--tracking-uri", "./runs"), "tracking URI './runs': expected"),
         (("history", "chess"), "team 'chess' is not registered"),
         (("export", "traced@best", "-o", "x"), "no alias 'best'; aliases: candidate, champion"),
         (("compare", "chess@v2", "r"), "team 'chess' is not registered"),

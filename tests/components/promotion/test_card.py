@@ -1,5 +1,6 @@
 """The model card: every number from the run, nobody's text breaks it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,9 @@ def test_header_is_what_hubs_read(tmp_path: Path) -> None:
     found = header(card)
     assert found["license"] == "apache-2.0" and found["base_model"] == ["Qwen/Qwen3-1.7B"]
     results = {item["dataset"]["name"]: item for item in found["model-index"][0]["results"]}
-    assert set(results) == {"validation", "test"}
-    assert results["validation"]["metrics"][0]["value"] == 0.9
+    assert set(results) == {f"{TRACER} validation", f"{TRACER} test"}
+    assert results[f"{TRACER} validation"]["dataset"]["type"] == TRACER
+    assert results[f"{TRACER} validation"]["metrics"][0]["value"] == 0.9
 
 
 def test_numbers_are_those_of_the_report(tmp_path: Path) -> None:
@@ -55,6 +57,15 @@ def test_numbers_are_those_of_the_report(tmp_path: Path) -> None:
     assert f"against the initial team: +70.0 points {interval}, 70 tasks won, 0 lost" in card
     assert "| 3 | 90.0 % |" in card  # the curve's last point
     assert "it is better" in card and "| A | `a@3-" in card
+
+
+def test_the_card_of_a_refused_team_says_so(tmp_path: Path) -> None:
+    passed = facts(tmp_path)
+    gate = {"promoted": False, "reasons": ["it is worse"]}
+    refused = model_card(replace(passed, manifest=replace(passed.manifest, gate=gate)))
+    assert "validation chose this version" in model_card(passed)
+    assert "validation chose this version" not in refused
+    assert "and refused it." in refused and "The gate refused this version: it is worse" in refused
 
 
 def test_unknown_licences_are_said(tmp_path: Path) -> None:

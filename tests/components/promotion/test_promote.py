@@ -16,8 +16,9 @@ from components.state import TrainingState
 from components.step import StepContext, run_step
 from components.tracking import registry
 from components.tracking.manifest import TeamManifest
-from tests.components.promotion.promoting import Step
-from tests.components.promotion.reports import BAD, make_report, write_inputs
+from components.tracking.teams import card_uri
+from tests.components.promotion.promoting import MODELS, Step
+from tests.components.promotion.reports import BAD, GOOD, make_report, write_inputs
 from tests.components.tracking.stores import points
 
 
@@ -120,8 +121,39 @@ def test_mixed_champion_is_refused_by_name(step: Step) -> None:
         TrackingError, match=r"mixture, not r@4: role 'B' is at version 1 .* expected 2"
     ):
         registry.champion(step.config)
-    assert back(step).label == "r@4"
+    assert back(step, "kim").label == "r@4"
     assert step.aliases("champion") == ["2", "2", "2"]
+    repair = step.log[-1]
+    assert (repair.action, repair.who) == (Action.REPAIRED, "kim")
+    assert repair.before == repair.after and repair.after["label"] == "r@4"
+    assert back(step).label == "r@3"  # a repair is no champion to go back to
+
+
+def test_asking_about_the_champion_itself_registers_nothing(step: Step) -> None:
+    state = step.state(3)
+    assert step(state)["promoted"]
+    assert step(step.state(4), BAD, GOOD)["aliases"] == ["candidate"]
+    verdict = step(state)
+    assert not verdict["promoted"] and "the team is the champion team itself" in verdict["reasons"]
+    assert verdict["versions"] == dict.fromkeys(MODELS, "1") and verdict["aliases"] == []
+    assert step.aliases("candidate") == ["2", "2", "2"]
+    assert len(step.client.search_model_versions("name = 'traced'")) == 2
+    assert [entry.action for entry in step.log[1:]] == [Action.REFUSED, Action.REFUSED]
+
+
+def test_every_version_keeps_its_own_card(step: Step) -> None:
+    state = step.state(3)
+    assert step(state)["promoted"]
+    first = registry.read_alias(step.config.tracking, "traced", "champion")
+    assert step(step.state(4))["promoted"]
+    assert not step(state, BAD, GOOD)["promoted"]  # the same team against the next champion
+    again = registry.read_alias(step.config.tracking, "traced", "candidate")
+    assert first and again and (first.label, again.label) == ("r@3", "r@3")
+    cards = [Path(str(card_uri(step.config.tracking, team))[7:]) for team in (first, again)]
+    assert "The gate refused" not in cards[0].read_text()
+    assert "The gate refused" in cards[1].read_text()
+    kept = TeamManifest.from_json((cards[0].parent / "manifest.json").read_text())
+    assert kept.gate["promoted"] and kept.policies == again.policies
 
 
 def test_rollback_goes_back_step_by_step(step: Step) -> None:

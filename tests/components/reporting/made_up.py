@@ -59,7 +59,14 @@ def make_summary(**changes: Any) -> RunSummary:
         "validation/swapped": make_result(9, 3.7), "test": make_result(183, 1.6),
     }  # fmt: skip
     reason = "success changes by +87.5 points against the initial team on 200 validation tasks"
-    verdict = {"promoted": True, "reasons": [reason], "gain": 0.875, "low": 0.81, "high": 0.91}
+    asked = {"from": None, "to": "made_up@8", "when": "2026-01-01"}
+    verdict = asked | {
+        "promoted": True,
+        "reasons": [reason],
+        "gain": 0.875,
+        "low": 0.81,
+        "high": 0.91,
+    }
     rows = [make_iteration(i) for i in range(len(SUCCESS))]
     rows[-1] = make_iteration(len(SUCCESS) - 1, held_out=final)
     values = {"run": "quickstart-1a2b3c4d", "config": config, "rows": rows, "final": final}

@@ -49,6 +49,7 @@ def test_every_section_is_there() -> None:
     ):  # fmt: skip
         assert re.search(rf"<h2[^>]*>{heading}", text), heading
     assert "6.0 → 93.5 %" in text and "policies swapped, validation" in text
+    assert "made_up@8 against the team that the run began with, asked on 2026-01-01." in text
 
 
 def test_an_extended_run_has_not_made_more_than_it_should() -> None:
