@@ -50,7 +50,13 @@ def collect(
 def collect_stored(store: Store, manifest: TeamManifest) -> Facts:
     """The facts about a registered team, from its store alone. StorageError if its run is gone."""
     run, iteration = manifest.run, manifest.iteration
-    content: Any = json.loads(store.read(f"runs/{run}/config.json"))
+    key = f"runs/{run}/config.json"
+    if not store.exists(key):
+        raise StorageError(
+            f"team {manifest.team!r} {manifest.label}: its run is not in {store.uri}; was it moved? "
+            "--store says where it is"
+        )
+    content: Any = json.loads(store.read(key))
     config = parse_config(content | {"storage": manifest.store.model_dump(mode="json")})
     state, report = read_state(store, run, iteration), stored_report(store, run, iteration)
     return collect(store, manifest, state, config, report or {})
