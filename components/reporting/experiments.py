@@ -1,8 +1,12 @@
 """Runs that differ in their seed alone are one experiment; settings tell experiments apart."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from components.config import ExperimentConfig
@@ -14,7 +18,8 @@ SAID = 2
 """Settings that a label names, the most telling first."""
 OPTION, MEASURED = "env.options.", "evaluation."
 _TELLING = (
-    "roles.", "policies.", "grouping.", "rollout.num_", "rollout.", "update.", "envs.", "env.",
+    "roles.", "policies.", "grouping.key", "rollout.sampling", "rollout.num_c", "rollout.num_turns",
+    "rollout.beam", "rollout.pick", "grouping.", "rollout.", "update.", "envs.", "env.",
     "warm_start",
 )  # fmt: skip
 
@@ -51,15 +56,18 @@ def experiments(runs: Sequence[RunSummary]) -> list[Experiment]:
 
 
 def labels(configs: Sequence[ExperimentConfig]) -> list[str]:
-    """A name for each: the experiment's, and where others share it, the settings that differ."""
+    """A name for each: the experiment's, and where others share it, the settings that differ.
+
+    Of three and more only those are said in which an experiment is unlike most of them.
+    """
     flat = [settings(config) for config in configs]
     found = []
     for config, own in zip(configs, flat, strict=True):
         same = [
             other for other, peer in zip(flat, configs, strict=True) if peer.name == config.name
         ]
-        differing = _differing(own, same)
-        said = ", ".join(f"{_short(key)} {own.get(key, 'default')}" for key in differing[:SAID])
+        differing = _unusual(own, same)
+        said = ", ".join(f"{_short(key)} {_plain(own, key)}" for key in _enough(own, same))
         more = " ..." if len(differing) > SAID else ""
         found.append(f"{config.name}, {said}{more}" if said else config.name)
     return [
@@ -79,7 +87,7 @@ def differences(configs: Sequence[ExperimentConfig]) -> dict[str, list[str]]:
 def settings(config: ExperimentConfig) -> dict[str, str]:
     """Dotted setting -> value as text, of all that decides an experiment."""
     content = config.model_dump(mode="json", exclude=set(IGNORED))
-    return dict(_flatten("", content))
+    return {key: _seedless(value, config.seed) for key, value in _flatten("", content)}
 
 
 def _differing(own: Mapping[str, str], same: Sequence[Mapping[str, str]]) -> list[str]:
@@ -93,6 +101,48 @@ def _differing(own: Mapping[str, str], same: Sequence[Mapping[str, str]]) -> lis
     differing = [key for key in keys if any(other.get(key) != own.get(key) for other in same)]
     trained = [key for key in differing if not key.startswith(MEASURED)]
     return sorted(trained or differing, key=_telling)
+
+
+def _unusual(own: Mapping[str, str], same: Sequence[Mapping[str, str]]) -> list[str]:
+    """Of the differing settings those that more than half of the experiments have otherwise."""
+    found = []
+    for key in _differing(own, same):
+        common, times = Counter(other.get(key) for other in same).most_common(1)[0]
+        if own.get(key) != common or 2 * times <= len(same):
+            found.append(key)
+    return found
+
+
+def _enough(own: Mapping[str, str], same: Sequence[Mapping[str, str]]) -> list[str]:
+    """At most SAID settings, the most telling first, that no other experiment has together."""
+    unusual = _unusual(own, same)
+
+    def alone(keys: Sequence[str]) -> bool:
+        return sum(all(other.get(key) == own.get(key) for key in keys) for other in same) == 1
+
+    sizes = range(min(SAID, len(unusual)) + 1)
+    picks = (keys for size in sizes for keys in combinations(unusual, size) if alone(keys))
+    first = list(next(picks, ()))
+    others = [key for key in unusual if key not in first][: SAID - len(first)]
+    return [key for key in unusual if key in {*first, *others}]
+
+
+def _plain(own: Mapping[str, str], key: str) -> str:
+    """A setting's value as people write it: `task+turn` for a list."""
+    text = own.get(key, "default")
+    with suppress(ValueError):
+        value = json.loads(text)
+        if isinstance(value, list):
+            return "+".join(str(part) for part in value) or "none"
+    return text
+
+
+def _seedless(value: str, seed: int) -> str:
+    """A base `run://<name>-s<seed>:<iteration>/<policy>` without what follows from the run's seed.
+
+    So a study names its arms: runs that start from each their own seed's are one experiment.
+    """
+    return re.sub(rf"^(run://[^/:]+)-s{seed}:\d+/", r"\1/", value)
 
 
 def _key(config: ExperimentConfig) -> str:

@@ -14,8 +14,8 @@ from components.reporting.results import cost_table, methods_table, signal_table
 from components.reporting.sections import headline
 from components.reporting.signal import by_role_and_turn
 from components.reporting.spread import mean_over_seeds, standardised, success_over_seeds
-from components.reporting.summary import Result
-from components.settings import BenchmarkConfig
+from components.reporting.summary import Result, RunSummary
+from components.settings import BenchmarkConfig, PolicyConfig
 from tests.components.reporting.made_up import make_result
 from tests.components.reporting.made_up_runs import make_run
 
@@ -213,3 +213,30 @@ def test_signal_by_role_and_turn() -> None:
     ]  # fmt: skip
     _, body = signal_table(experiments([make_run(0), make_run(1)]))
     assert body[0] == ["tool", "0", "1,920", "7,680", "4", "0.400", "10%", "10%", "10%"]
+
+
+def test_runs_that_start_from_their_own_seeds_runs_are_one_experiment() -> None:
+    def started(seed: int, arm: str = "start", last: int = 0) -> RunSummary:
+        base = PolicyConfig(base=f"run://study-{arm}-s{seed}:{last}/tool")
+        return make_run(seed, policies={"tool": base, "planner": base})
+
+    (one,) = experiments([started(0), started(1, last=3)])
+    assert [run.config.seed for run in one.runs] == [0, 1]
+    first, other = experiments([started(0), started(0, "longer")])
+    assert first.label.startswith("quickstart, policies.tool.base run://study-start/tool")
+    assert "run://study-longer/tool" in other.label
+    assert len(experiments([started(0), make_run(0, policies=started(1).config.policies)])) == 2
+
+
+def test_of_many_experiments_a_label_says_what_is_unlike_the_others() -> None:
+    turns, pairs = {"key": ["task", "turn"], "allow_impure": True}, {"num_tasks": 24, "beam": 2}
+    runs = [make_run(), make_run(rollout={"alpha": 0.0}), make_run(rollout=pairs),
+            make_run(grouping=turns)]  # fmt: skip
+    assert [found.label for found in experiments(runs)] == [
+        "quickstart", "quickstart, alpha 0.0", "quickstart, beam 2, num_tasks 24",
+        "quickstart, key task+turn, allow_impure true",
+    ]  # fmt: skip
+    grid = [make_run(rollout={"beam": beam, "num_candidates": k, "alpha": alpha})
+            for beam, k, alpha in ((1, 4, 0.5), (1, 8, 0.5), (2, 4, 0.5), (2, 8, 2.0))]  # fmt: skip
+    found = [item.label for item in experiments(grid)]
+    assert len(set(found)) == 4 and not any("(" in label for label in found)
