@@ -53,8 +53,8 @@ def collect_stored(store: Store, manifest: TeamManifest) -> Facts:
     key = f"runs/{run}/config.json"
     if not store.exists(key):
         raise StorageError(
-            f"team {manifest.team!r} {manifest.label}: its run is not in {store.uri}; was it moved? "
-            "--store says where it is"
+            f"team {manifest.team!r} {manifest.label}: its run is not in {store.uri}; was it "
+            "moved? --store says where it is"
         )
     content: Any = json.loads(store.read(key))
     config = parse_config(content | {"storage": manifest.store.model_dump(mode="json")})

@@ -58,8 +58,10 @@ def experiments(runs: Sequence[RunSummary]) -> list[Experiment]:
 def labels(configs: Sequence[ExperimentConfig]) -> list[str]:
     """A name for each: the experiment's, and where others share it, the settings that differ.
 
-    Of three and more only those are said in which an experiment is unlike most of them.
+    Of three and more only those are said in which an experiment is unlike most of them. A name
+    that all share tells nothing.
     """
+    names = {config.name for config in configs}
     flat = [settings(config) for config in configs]
     found = []
     for config, own in zip(configs, flat, strict=True):
@@ -69,7 +71,8 @@ def labels(configs: Sequence[ExperimentConfig]) -> list[str]:
         differing = _unusual(own, same)
         said = ", ".join(f"{_short(key)} {_plain(own, key)}" for key in _enough(own, same))
         more = " ..." if len(differing) > SAID else ""
-        found.append(f"{config.name}, {said}{more}" if said else config.name)
+        name = f"{config.name}, " if len(names) > 1 else ""
+        found.append(f"{name}{said}{more}" if said else config.name)
     return [
         f"{label} ({number + 1})" if found.count(label) > 1 else label
         for number, label in enumerate(found)

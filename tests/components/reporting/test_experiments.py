@@ -24,14 +24,14 @@ def test_runs_that_differ_in_their_seed_are_one_experiment() -> None:
     runs = [make_run(2), make_run(0, promotion={"team": "x"}), make_run(1, rollout={"beam": 2})]
     first, second = experiments(runs)
     assert [run.config.seed for run in first.runs] == [0, 2]
-    assert (first.label, second.label) == ("quickstart, beam 1", "quickstart, beam 2")
+    assert (first.label, second.label) == ("beam 1", "beam 2")
     assert differences([first.config, second.config]) == {"rollout.beam": ["1", "2"]}
 
 
 def test_labels_say_the_most_telling_settings_first() -> None:
     more = {"num_candidates": 8, "beam": 2, "engine": "vllm"}
     runs = [make_run(), make_run(evaluation={"num_tasks": 9}, rollout=more)]
-    assert experiments(runs)[1].label == "quickstart, num_candidates 8, beam 2 ..."
+    assert experiments(runs)[1].label == "num_candidates 8, beam 2 ..."
 
 
 def test_labels_name_what_was_trained_and_not_how_it_is_measured() -> None:
@@ -41,10 +41,10 @@ def test_labels_name_what_was_trained_and_not_how_it_is_measured() -> None:
     plain = {"name": "plan_path", "options": {}}
     runs = [make_run(env=plain, evaluation=benchmark), make_run(env=env)]
     assert [found.label for found in experiments(runs)] == [
-        "quickstart, min_distance default", "quickstart, min_distance 2",
+        "min_distance default", "min_distance 2",
     ]  # fmt: skip
     measured = [make_run(), make_run(evaluation={"num_tasks": 9})]
-    assert experiments(measured)[1].label == "quickstart, evaluation.num_tasks 9"
+    assert experiments(measured)[1].label == "evaluation.num_tasks 9"
 
 
 def test_a_seed_counts_once_however_many_tasks_it_played() -> None:
@@ -223,7 +223,7 @@ def test_runs_that_start_from_their_own_seeds_runs_are_one_experiment() -> None:
     (one,) = experiments([started(0), started(1, last=3)])
     assert [run.config.seed for run in one.runs] == [0, 1]
     first, other = experiments([started(0), started(0, "longer")])
-    assert first.label.startswith("quickstart, policies.tool.base run://study-start/tool")
+    assert first.label.startswith("policies.tool.base run://study-start/tool")
     assert "run://study-longer/tool" in other.label
     assert len(experiments([started(0), make_run(0, policies=started(1).config.policies)])) == 2
 
@@ -233,8 +233,8 @@ def test_of_many_experiments_a_label_says_what_is_unlike_the_others() -> None:
     runs = [make_run(), make_run(rollout={"alpha": 0.0}), make_run(rollout=pairs),
             make_run(grouping=turns)]  # fmt: skip
     assert [found.label for found in experiments(runs)] == [
-        "quickstart", "quickstart, alpha 0.0", "quickstart, beam 2, num_tasks 24",
-        "quickstart, key task+turn, allow_impure true",
+        "quickstart", "alpha 0.0", "beam 2, num_tasks 24",
+        "key task+turn, allow_impure true",
     ]  # fmt: skip
     grid = [make_run(rollout={"beam": beam, "num_candidates": k, "alpha": alpha})
             for beam, k, alpha in ((1, 4, 0.5), (1, 8, 0.5), (2, 4, 0.5), (2, 8, 2.0))]  # fmt: skip
