@@ -125,6 +125,6 @@ def test_from_a_run_to_the_registry_and_back_to_compare(
     assert call(place, "compare", "r:1", "r", "--benchmark", "test") == 0
     assert "no clear difference between r:1 and r:1" in capfd.readouterr().out
     assert call(place, "compare", "r:0", "r:1", "--benchmark", "few") == 2
-    assert "r:0: no outcomes on 'few' are stored" in capfd.readouterr().err
+    assert "benchmark 'few' is unknown to experiment 'words'; known: " in capfd.readouterr().err
     assert call(place, "card", "words@champion") == 0
     assert "| validation/reference |" in capfd.readouterr().out
