@@ -122,6 +122,8 @@ _ARROW: dict[Any, pa.DataType] = {
     tuple[Message, ...]: _MESSAGES,
     tuple[int, ...]: pa.list_(pa.int32()), tuple[float, ...]: pa.list_(pa.float32()),
 }  # fmt: skip
+_NO_SOURCE = "Could not open Parquet input source"
+"""How Arrow begins; the path behind it may be that of a copy that is gone when it is read."""
 _NULLABLE = (str | None, float | None, dict[str, float] | None)
 
 
@@ -155,7 +157,7 @@ def write(path: str | Path, row: type[Row], rows: Sequence[Row] | pa.Table) -> N
         raise RecordError(
             f"{path}: not a {row.__name__} table; {_difference(table.schema, schema(row))}"
         )
-    _check_values(path, table)
+    _check_values(path, row, table)
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(target.name + ".partial")
@@ -171,27 +173,28 @@ def write(path: str | Path, row: type[Row], rows: Sequence[Row] | pa.Table) -> N
         scratch.unlink(missing_ok=True)
 
 
-def read(path: str | Path, row: type[Row]) -> pa.Table:
-    """The table at `path`.
+def read(path: str | Path, row: type[Row], source: str | None = None) -> pa.Table:
+    """The table at `path`; errors call it `source`, of a copy the URI that it was fetched from.
 
     RecordError if it is missing or damaged, is another record or version, or has forbidden values.
     """
+    name = source or str(path)
     try:
         table = pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise RecordError(f"{path}: cannot be read as a {row.__name__} record: {reason}") from error
+        reason = str(error).splitlines()[0].removeprefix(f"{_NO_SOURCE} '{path}': ")
+        raise RecordError(f"{name}: cannot be read as a {row.__name__} record: {reason}") from error
     metadata = table.schema.metadata or {}
     found = (
-        metadata.get(b"record", b"none").decode(),
-        metadata.get(b"schema_version", b"none").decode(),
+        metadata.get(b"record", b"none").decode(errors="replace"),
+        metadata.get(b"schema_version", b"none").decode(errors="replace"),
     )
     expected = (row.__name__, str(SCHEMA_VERSION))
     if found != expected:
-        raise RecordError(f"{path}: record and schema_version are {found}, expected {expected}")
+        raise RecordError(f"{name}: record and schema_version are {found}, expected {expected}")
     if not table.schema.equals(schema(row), check_metadata=False):
-        raise RecordError(f"{path}: {_difference(table.schema, schema(row))}")
-    _check_values(path, table)
+        raise RecordError(f"{name}: {_difference(table.schema, schema(row))}")
+    _check_values(name, row, table)
     return table
 
 
@@ -239,13 +242,23 @@ def _unflatten(row: type[Row], flat: dict[str, Any]) -> Row:
     return row(**values)
 
 
-def _check_values(path: str | Path, table: pa.Table) -> None:
-    """RecordError naming the first column with a forbidden null, or a number that is not finite."""
+def _check_values(path: str | Path, row: type[Row], table: pa.Table) -> None:
+    """RecordError naming the first column with a forbidden null, a number that is not finite, or
+    an ending that there is none of."""
+    for name, hint in _columns(row):
+        if hint in (Status, FinishReason):
+            known: list[str] = [*hint]
+            unknown = [value for value in table[name].unique().to_pylist() if value not in known]
+            if unknown:
+                raise RecordError(
+                    f"{path}: column {name!r} has {unknown[0]!r}, expected one of "
+                    f"{', '.join(known)}"
+                )
     for field in table.schema:
         column = table[field.name]
         if not field.nullable and column.null_count:
-            row = pc.index(pc.is_null(column), True).as_py()
-            raise RecordError(f"{path}: column {field.name!r} is null in row {row}")
+            at = pc.index(pc.is_null(column), True).as_py()
+            raise RecordError(f"{path}: column {field.name!r} is null in row {at}")
         values: Any = column
         while pa.types.is_list(values.type):
             values = pc.list_flatten(values)

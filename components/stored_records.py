@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from components import records
-from components.manifests import read_output
+from components.manifests import output_key, read_output
 from components.storage import Store
 
 if TYPE_CHECKING:
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 def read_stored(store: Store, key: str, row: type[records.Row]) -> "pa.Table":
-    """The record at a key. StorageError if it is absent, RecordError as in `records.read`."""
+    """The record at a key. StorageError if it is absent, RecordError as in `records.read`, with
+    the record's URI."""
     with TemporaryDirectory(prefix="rolewise-") as folder:
         path = Path(folder) / "record"
         store.download_file(key, path)
-        return records.read(path, row)
+        return records.read(path, row, f"{store.uri}/{key}")
 
 
 def read_committed(
@@ -27,4 +28,4 @@ def read_committed(
     with TemporaryDirectory(prefix="rolewise-") as folder:
         path = Path(folder) / output
         path.write_bytes(read_output(store, manifest_key, output))
-        return records.read(path, row)
+        return records.read(path, row, f"{store.uri}/{output_key(manifest_key, output)}")

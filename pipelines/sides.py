@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from components.comparison.compare import different_tasks
-from components.comparison.outcomes import HeldOut
+from components.comparison.outcomes import HeldOut, benchmark_names, check_benchmark
 from components.comparison.stored import held_out_of, latest_played
 from components.config import ExperimentConfig
 from components.members import evaluation_shares
@@ -47,7 +47,10 @@ def find_side(text: str, benchmark: str, store_uri: str | None, tracking_uri: st
 def stored_pair(
     first: Side, second: Side, benchmark: str
 ) -> tuple[tuple[HeldOut, HeldOut] | None, str]:
-    """Both teams on the same tasks, as far as the store has it; else None and the reason."""
+    """Both teams on the same tasks, as far as the store has it; else None and the reason.
+
+    Of several, a pair that has rewards too.
+    """
     ours, theirs = (
         held_out_of(side.store, side.config, side.run, side.iteration, benchmark)
         for side in (first, second)
@@ -55,14 +58,27 @@ def stored_pair(
     for name, played in ((first.name, ours), (second.name, theirs)):
         if not played:
             return None, (f"{name}: no outcomes on {benchmark!r} are stored; `--evaluate` plays it")
-    problems = []
-    for a in ours:
-        for b in theirs:
-            problem = different_tasks(a, b, (first.name, second.name))
-            if problem is None:
-                return (a, b), ""
-            problems.append(problem)
-    return None, problems[0]
+    names = (first.name, second.name)
+    every = [(a, b, different_tasks(a, b, names)) for a in ours for b in theirs]
+    pairs = [(a, b) for a, b, problem in every if problem is None]
+    if not pairs:
+        return None, every[0][2] or ""
+    return next((pair for pair in pairs if has_rewards(pair)), pairs[0]), ""
+
+
+def is_playable(ruler: Side, benchmark: str, needed: bool) -> bool:
+    """Whether the ruler's experiment has the benchmark; ConfigError if not and nothing is stored.
+
+    A closing evaluation has more than can be played here: `validation/swapped`.
+    """
+    if needed:
+        check_benchmark(ruler.config, benchmark)
+    return benchmark in benchmark_names(ruler.config)
+
+
+def has_rewards(pair: tuple[HeldOut, HeldOut] | None) -> bool:
+    """Whether all that `compare` shows of two teams is there."""
+    return pair is not None and all(team.has_rewards for team in pair)
 
 
 def play_both(
@@ -80,7 +96,7 @@ def play_both(
         progress = parse_progress(text)
         if progress:
             display.progressed(progress)
-        elif text.startswith(("engine: ", "error: ")):
+        elif text.startswith("engine: "):  # an error rises from here, and is told once
             display.notice(text)
 
     played = []

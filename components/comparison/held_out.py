@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from components import records
-from components.comparison.outcomes import HeldOut, outcomes_of, task_source
+from components.comparison.outcomes import HeldOut, check_benchmark, outcomes_of, task_source
 from components.comparison.stored import HELD_OUT
 from components.config import ExperimentConfig
 from components.env_execution.boards import deal
@@ -21,7 +21,7 @@ from components.env_execution.environments import (
 )
 from components.env_execution.metrics import rewards_by_task
 from components.env_execution.rules import evaluation_rules, evaluation_sampling
-from components.errors import ConfigError
+from components.members import Member
 from components.policies import Team
 from components.records import Episode
 from components.rollout.main import engine_for
@@ -47,8 +47,10 @@ def play_held_out(
     """The team of (run, iteration), in its own `roles`, on the ruler's benchmark, greedily.
 
     Engine, environment, number of tasks and limits are the ruler's. ConfigError if the team's
-    roles are not those of the ruler's environment.
+    roles are not those of the ruler's environment, or the ruler has no such benchmark; both
+    before an engine is loaded.
     """
+    check_benchmark(ruler, benchmark)
     config = ruler.model_copy(update={"storage": storage})
     state = read_state(open_store(storage), run, iteration)
     team = Team(state.policies, dict(roles))
@@ -59,8 +61,9 @@ def play_held_out(
         outputs = {name: paths[name] for name in ("evaluation", "report")}
 
         def compute(step: "StepContext") -> Mapping[str, float]:
+            members, split = _benchmark(step.config, benchmark)
             with engine_for(step, team) as engine:
-                played = _play(step.config, engine, team, benchmark)
+                played = _play(step.config, engine, team, benchmark, members, split)
             _write(outputs, played, benchmark, task_source(ruler, benchmark))
             return {f"{HELD_OUT}/{name}": value for name, value in played.timings.items()}
 
@@ -73,15 +76,21 @@ def play_held_out(
     return HeldOut(run, iteration, HELD_OUT, report["tasks"], outcomes)
 
 
-def _play(config: ExperimentConfig, engine: Any, team: Team, benchmark: str) -> Played:
-    chosen = config.evaluation.benchmarks.get(benchmark)
+def _benchmark(config: ExperimentConfig, name: str) -> tuple[list[Member], Split]:
+    chosen = config.evaluation.benchmarks.get(name)
     if chosen is not None:
-        members, split = [open_benchmark(config, benchmark)], Split(chosen.split)
-    elif benchmark in ("validation", "test"):
-        members, split = open_environments(config), Split(benchmark)
-    else:
-        known = ["validation", "test", *config.evaluation.benchmarks]
-        raise ConfigError(f"benchmark {benchmark!r} is unknown; known: {', '.join(known)}")
+        return [open_benchmark(config, name)], Split(chosen.split)
+    return open_environments(config), Split(name)
+
+
+def _play(
+    config: ExperimentConfig,
+    engine: Any,
+    team: Team,
+    benchmark: str,
+    members: list[Member],
+    split: Split,
+) -> Played:
     rules, sampling = evaluation_rules(config, team.roles), evaluation_sampling(config)
     boards = deal(members, held_out_tasks(members, split), rules, benchmark)
     return play_boards(engine, boards, sampling, "evaluate")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.config import ExperimentConfig
+from components.errors import ConfigError
 from components.records import Episode
 from components.tracking.description import digest
 from envs.base import Status
@@ -40,6 +41,11 @@ class HeldOut:
         """`<run>@<iteration>`."""
         return f"{self.run}@{self.iteration}"
 
+    @property
+    def has_rewards(self) -> bool:
+        """Whether rewards by role were kept with the outcomes."""
+        return any(outcome.rewards for outcome in self.outcomes.values())
+
 
 def outcomes_of(
     episodes: Sequence[Episode], rewards: Mapping[str, Mapping[str, float]]
@@ -54,6 +60,21 @@ def outcomes_of(
         )
         for episode in episodes
     }
+
+
+def benchmark_names(config: ExperimentConfig) -> list[str]:
+    """What a team can be played on."""
+    return ["validation", "test", *config.evaluation.benchmarks]
+
+
+def check_benchmark(config: ExperimentConfig, benchmark: str) -> None:
+    """ConfigError, with the names that there are, for another one."""
+    known = benchmark_names(config)
+    if benchmark not in known:
+        raise ConfigError(
+            f"benchmark {benchmark!r} is unknown to experiment {config.name!r}; "
+            f"known: {', '.join(known)}"
+        )
 
 
 def task_source(config: ExperimentConfig, benchmark: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Which answer of an episode is meant: a turn, a role, a candidate, and in a wide tree a node."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from components.errors import ConfigError
@@ -18,6 +19,12 @@ class Branch:
     node: str | None = None
     """The parent node; None: any, which is one unless the tree keeps several branches."""
 
+    @property
+    def text(self) -> str:
+        """As it is written; `0/planner/2/` is an answer at the root alone."""
+        short = f"{self.turn}/{self.role}/{self.candidate}"
+        return short if self.node is None else f"{short}/{self.node}"
+
     def asks(self, turn: Turn) -> bool:
         """Whether this prompt is the one that the branch answers."""
         same = (turn.turn, turn.role) == (self.turn, self.role)
@@ -26,6 +33,19 @@ class Branch:
     def holds(self, item: Candidate) -> bool:
         """Whether this answer is it."""
         return self.asks(item.turn) and item.candidate == self.candidate
+
+
+def branch_names(items: Iterable[Candidate], with_nodes: bool) -> list[str]:
+    """How these answers are written, in order, each once."""
+    found = {
+        (of.turn, of.role, item.candidate, of.node if with_nodes else None)
+        for item in items
+        for of in (item.turn,)
+    }
+    return [
+        Branch(turn, role, candidate, node).text
+        for turn, role, candidate, node in sorted(found, key=lambda it: (*it[:3], it[3] or ""))
+    ]
 
 
 def parse_branch(text: str) -> Branch:

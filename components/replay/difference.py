@@ -30,7 +30,8 @@ class Compared:
     """None: the stored answer had ended there."""
     token_now: int | None = None
     gap: float | None = None
-    """|log-prob of the token now - of the token then|, if both are there."""
+    """|log-prob of the token now - of the token then|, if both are there. They are two tokens: of
+    greedy play a small one is a tie, of drawn answers it says nothing, `logprob_gap` does."""
 
     @property
     def line(self) -> str:
@@ -46,7 +47,7 @@ class Compared:
 
 
 def compare_answers(then: Candidate, now: Candidate) -> Compared:
-    """Token by token. A tie in the model is seen by a small `gap`, another model by a large one."""
+    """Token by token. Another model is seen by a large `logprob_gap`: over the same tokens."""
     num = len(then.completion_ids)
     common = _common(then.completion_ids, now.completion_ids)
     gaps = [abs(a - b) for a, b in zip(then.logprobs[:common], now.logprobs[:common], strict=True)]
@@ -79,8 +80,8 @@ def _parted(facts: dict[str, Any], then: Candidate, now: Candidate, at: int) -> 
         return Compared(**facts, same=False, fault=fault)
     gap = abs(new[1] - old[1]) if old and new else None
     fault = f"token {at} was {_words(old)}, is {_words(new)}"
-    if gap is not None:
-        fault += f"; log-prob gap {gap:.2g}"
+    if at:
+        fault += f"; log-probs of the {at} before it within {facts['logprob_gap']:.1g}"
     return Compared(
         **facts, same=False, fault=fault, first=at, token_then=old[0] if old else None,
         token_now=new[0] if new else None, gap=gap,

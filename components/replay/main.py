@@ -16,17 +16,12 @@ from components.errors import ConfigError
 from components.policies import Team
 from components.process import without_collector
 from components.records import Scored
-from components.replay.branch import Branch
+from components.replay.branch import Branch, branch_names
 from components.replay.difference import Compared
-from components.replay.plays import Play, beginning, plays
+from components.replay.finding import find_play
+from components.replay.plays import beginning
 from components.replay.walk import Walked, Wanted, only, walk
-from components.state import latest_iteration
 from components.storage import Store
-
-NOT_KEPT = (
-    "Held-out answers are kept of greedy play by `rollout` and `evaluate`, not of runs that older "
-    "versions made, nor of `compare --evaluate`"
-)
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ def replay(
 
     ConfigError if the episode or branch is not stored; StorageError if a policy is gone.
     """
-    played = _played(store, run, iteration, episode, play, say)
+    played = find_play(store, run, iteration, episode, play, say)
     stored = played.rows
     _check_branch(stored, episode, branch)
     team, boards, sampling = beginning(store, config, run, iteration, played)
@@ -95,49 +90,13 @@ def replay(
         engine.close()
 
 
-def find_iteration(store: Store, run: str, episode: str, play: str | None = None) -> int:
-    """The last iteration that played this episode. ConfigError names what was played last."""
-    last = latest_iteration(store, run) or 0
-    known: list[str] = []
-    for iteration in range(last + 1, -1, -1):  # one may be under way
-        found = [it for it in plays(store, run, iteration) if play in (None, it.name)]
-        if any(episode in it.episodes for it in found):
-            return iteration
-        known = known or [f"{it.name}: {', '.join(it.episodes[:2])}, ..." for it in found]
-    raise ConfigError(
-        f"run {run!r} has no stored answers of episode {episode!r}"
-        f"{f' in {play!r}' if play else ''} in {store.uri}; its last ones: "
-        f"{'; '.join(known) or 'none'}. {NOT_KEPT}"
-    )
-
-
-def _played(
-    store: Store, run: str, iteration: int, episode: str, name: str | None,
-    say: Callable[[str], None],
-) -> Play:  # fmt: skip
-    """The play that is asked for. ConfigError says what the iteration has instead."""
-    every = list(plays(store, run, iteration))
-    having = [play for play in every if episode in play.episodes]
-    chosen = next((play for play in having if name in (None, play.name)), None)
-    if chosen is None:
-        what = f"run {run!r}, iteration {iteration}: no stored answers of episode {episode!r}"
-        has = ", ".join(repr(play.name) for play in (having or every)) or "nothing"
-        if having:
-            raise ConfigError(f"{what} in {name!r}; it was played in {has}")
-        raise ConfigError(f"{what}; kept of the iteration: {has}. {NOT_KEPT}")
-    if len(having) > 1 and name is None:
-        others = ", ".join(repr(play.name) for play in having if play is not chosen)
-        say(f"as played in {chosen.name!r}; --play chooses another: {others}")
-    return chosen
-
-
 def _check_branch(rows: list[Scored], episode: str, branch: Branch | None) -> None:
     own = [row.candidate for row in rows if row.candidate.turn.episode_id == episode]
     if branch and not any(branch.holds(item) for item in own):
-        known = sorted({f"{it.turn.turn}/{it.turn.role}/{it.candidate}" for it in own})
+        known = branch_names(own, with_nodes=branch.node is not None)
         raise ConfigError(
-            f"episode {episode!r} has no branch {branch.turn}/{branch.role}/{branch.candidate}; "
-            f"its branches: {', '.join(known[:12])}{' ...' if len(known) > 12 else ''}"
+            f"episode {episode!r} has no branch {branch.text}; its branches: "
+            f"{', '.join(known[:12])}{' ...' if len(known) > 12 else ''}"
         )
 
 

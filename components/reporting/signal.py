@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.manifests import StepManifest, read_output
+from components.reporting.unread import or_left_out
 from components.storage import Store
 
 
@@ -27,9 +28,16 @@ class Signal:
 
 
 def signals(store: Store, found: Sequence[tuple[str, StepManifest]]) -> list[Signal]:
-    """Of an iteration's steps; empty before grouping, or without a certificate."""
-    keys = [key for key, item in found if item.step == "group" and "certificate" in item.outputs]
-    return by_role_and_turn(json.loads(read_output(store, keys[-1], "certificate"))) if keys else []
+    """Of an iteration's steps; empty before grouping, or without a certificate; also if it cannot
+    be read, with a warning."""
+    certified = [
+        item for item in found if item[1].step == "group" and "certificate" in item[1].outputs
+    ]
+    if not certified:
+        return []
+    key, step = certified[-1]
+    content = or_left_out("group statistics", step, lambda: read_output(store, key, "certificate"))
+    return [] if content is None else by_role_and_turn(json.loads(content))
 
 
 def by_role_and_turn(certificate: Mapping[str, Any]) -> list[Signal]:

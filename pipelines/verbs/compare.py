@@ -10,7 +10,8 @@ TEXT = "compare two teams task by task: differences, intervals, a verdict"
 MORE = """\
 A and B are RUN, RUN:iteration (a run's name or an experiment's YAML file), TEAM@alias or TEAM@v2.
 Of a run the latest team that was played on held-out tasks is taken. Nothing is played again unless
---evaluate says so; then both play the tasks of A's experiment, greedily, once.
+--evaluate says so; then, if outcomes or rewards of either are not stored, both play the tasks of
+A's experiment, greedily, once.
 
 examples:
   python -m pipelines compare quickstart-fa64ed1b:4 quickstart-fa64ed1b:8
@@ -47,7 +48,7 @@ def _compare(options: argparse.Namespace) -> int:
     from components.comparison.compare import compare
     from components.comparison.text import comparison_text
     from components.errors import ConfigError
-    from pipelines.sides import find_side, play_both, stored_pair
+    from pipelines.sides import find_side, has_rewards, is_playable, play_both, stored_pair
 
     if not 0.5 <= options.confidence <= 0.9999:
         raise ConfigError(
@@ -58,7 +59,8 @@ def _compare(options: argparse.Namespace) -> int:
         for text in (options.first, options.second)
     ]
     pair, problem = stored_pair(sides[0], sides[1], options.benchmark)
-    if pair is None and options.evaluate:
+    playable = is_playable(sides[0], options.benchmark, needed=pair is None)
+    if options.evaluate and playable and not has_rewards(pair):
         arguments.one_thread()
         with os.fdopen(os.dup(2), "w", buffering=1) as terminal:
             pair = play_both(sides[0], sides[1], options.benchmark, terminal)

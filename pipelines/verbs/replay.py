@@ -21,8 +21,10 @@ whose: `validation` of an iteration is the greedy play of the team that it began
 that of the last evaluation.
 
 On the cpu profile (fp32, one thread) it is the same to the last token. Elsewhere the first token
-that differs is named, with the gap between the log-probs then and now: a tiny gap is rounding, a
-large one is another model. Prompts, rewards and picks are compared too.
+that differs is named, the one then and the one now, each with its log-prob; and how far the
+log-probs of the tokens before it, which are the same, are from those of then: a tiny gap is
+rounding, a large one is another model. Prompts, rewards and picks are compared too.
+--engine generates with another engine than the run's, which rounds otherwise: tokens may differ.
 exit codes: 0 the same, 1 different, 2 wrong input."""
 
 
@@ -51,8 +53,9 @@ def add(verbs: Any) -> None:
         "first and in the batch only if a token differs",
     )  # fmt: skip
     verb.add_argument(
-        "--engine", choices=("auto", "vllm", "transformers"), help="default: the run's"
-    )
+        "--engine", choices=("auto", "vllm", "transformers"),
+        help="what generates now; default: rollout.engine of the run's configuration",
+    )  # fmt: skip
     verb.add_argument("--json", action="store_true", help="the result as JSON on stdout")
 
 
@@ -61,11 +64,12 @@ def _replay(options: argparse.Namespace) -> int:
     import sys
 
     from components.replay.branch import parse_branch
-    from components.replay.main import find_iteration, replay
+    from components.replay.finding import find_iteration
+    from components.replay.main import replay
     from pipelines.finding import find_run
 
     run, iteration, episode = _place(options)
-    branch = parse_branch(options.branch) if options.branch else None
+    branch = parse_branch(options.branch) if options.branch is not None else None
     arguments.one_thread()
     found = find_run(run, options.store)
     if iteration is None:

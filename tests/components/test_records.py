@@ -172,6 +172,19 @@ def test_a_null_where_none_may_be_is_named(tmp_path: Path) -> None:
         write(tmp_path / "episodes", Episode, bad)
 
 
+def test_an_ending_that_there_is_none_of_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "episodes"
+    table = to_table(Episode, [make_episode()])
+    at = table.column_names.index("status")
+    edited = table.set_column(at, table.schema.field("status"), pa.array(["won"]))
+    message = "episodes: column 'status' has 'won', expected one of running, solved, "
+    with pytest.raises(RecordError, match=message):
+        write(path, Episode, edited)
+    pq.write_table(edited.replace_schema_metadata(schema(Episode).metadata), path)
+    with pytest.raises(RecordError, match=message):
+        read_rows(path, Episode)
+
+
 def test_a_failed_generation_keeps_its_nulls(tmp_path: Path) -> None:
     scored = dataclasses.replace(make_sample().scored, reward=None, reward_parts=None)
     failed = make_sample(scored=scored, advantage=None, weight=0.0)

@@ -162,6 +162,33 @@ def test_unreadable_episodes_leave_a_report(
     assert "Curves" in written.path.read_text()
 
 
+@pytest.mark.parametrize(
+    ("step", "output", "what"),
+    [("rollout", "evaluation", "turns to solve"), ("group", "certificate", "group statistics")],
+)
+def test_a_damaged_record_leaves_the_rest_of_a_report(
+    step: str, output: str, what: str, begin: Callable[..., FoundRun],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Also where it is the record of another evaluation than the last."""
+    found = begin()
+    whole = collect(found.store, found.config, "r").rows
+    (key,) = (k for k in found.store.list(f"runs/r/steps/000002/{step}/") if k.endswith(output))
+    found.store.write(key, found.store.read(key)[:-1])
+    capsys.readouterr()
+    assert report_verb._report(options("r", store=store_of(found), no_episodes=True)) == 0
+    told = capsys.readouterr()
+    (line,) = told.err.splitlines()
+    begins = f"warning: r, iteration 2: {what} of its step '{step}' are left out: "
+    assert line.startswith(f"{begins}{found.store.uri}/{key}: ")
+    assert "report: build/runs/r/report.html" in told.out
+    rows = collect(found.store, found.config, "r").rows
+    assert [row.success for row in rows] == [row.success for row in whole] == [0.5, 1.0, None]
+    assert whole[1].turns_to_solve == 1.5 and len(whole[2].signals) == 1
+    assert rows[1].turns_to_solve == (None if step == "rollout" else 1.5)
+    assert len(rows[1].signals) == 1 and len(rows[2].signals) == (step == "rollout")
+
+
 def test_too_many_episodes_to_come_unasked_are_named(
     begin: Callable[..., FoundRun],
     monkeypatch: pytest.MonkeyPatch,

@@ -119,6 +119,35 @@ def test_the_table_ends_with_the_verdict() -> None:
     assert "--evaluate plays again" in comparison_text(bare)
 
 
+@pytest.mark.parametrize("rewards", [{}, {"planner": 0.5, "a_role_with_a_long_name": -1.25}])
+def test_the_table_fits_a_terminal_and_its_columns_are_aligned(rewards: dict[str, float]) -> None:
+    """With long names of teams and environments, p-values, and with or without rewards."""
+    envs = ("reasoning_gym_of_many_generators_for_long_names", "maze")
+    outcomes = {
+        f"{env}/{i}": Outcome(env, i % 3 > 0, 2, rewards) for env in envs for i in range(120)
+    }
+    first = HeldOut("r", 1, "evaluate", SOURCE, outcomes)
+    names = ("experiments/quickstart/config.yaml:8", "quickstart-seed-0@champion")
+    result = compare(first, first, names)
+    lines = comparison_text(result).splitlines()
+    assert lines[:3] == [f"A  {names[0]}", f"B  {names[1]}", ""]
+    assert lines[-1] == result["verdict"]
+    table = lines[3 : lines.index("", 3)]
+    assert max(map(len, table)) <= 80
+    starts = [line for line in table if not line.startswith(" ")]
+    assert starts == ["all: 240 tasks", "maze: 120 tasks", f"{envs[0]}: 120 tasks"]
+    head = table[0].index("difference") + len("difference")
+    rows = [line for line in table[1:] if line[head - 1 : head + 2].strip() and line not in starts]
+    assert len(rows) == 3 * (3 + (len(rewards) or 1))
+    assert all(line[head - 1] != " " and line[head : head + 2].strip() == "" for line in rows)
+
+
+def test_short_names_head_their_columns() -> None:
+    result = compare(team([True] * 9, 0.5), team([True] * 9, 0.5), ("first:3", "pairs:3"))
+    head = comparison_text(result).splitlines()[0]
+    assert head.split() == ["first:3", "pairs:3", "difference", "95", "%", "interval"]
+
+
 def test_the_source_of_tasks_is_environment_and_options(tmp_path: Any) -> None:
     def source(benchmark: str = "validation", reward: str = "dense", **options: Any) -> Any:
         env = {"name": TRACER, "options": options, "reward": reward}

@@ -28,6 +28,15 @@ def test_the_first_differing_token_and_its_gap() -> None:
     assert found.gap == pytest.approx(0.25) and found.logprob_gap == 0.0
 
 
+def test_log_probs_are_compared_of_the_same_tokens_alone() -> None:
+    """The differing ones are two tokens, each with its log-prob; no gap is made of them."""
+    now = replace(THEN, completion_ids=(1, 9, 3), logprobs=(-0.5 - 2e-6, -1.25, -4.0))
+    assert compare_answers(THEN, now).line == (
+        "turn 0 A candidate 1: token 1 was 2 (log-prob -1.0000), is 9 (log-prob -1.2500); "
+        "log-probs of the 1 before it within 2e-06"
+    )
+
+
 @pytest.mark.parametrize(("ids", "words"), [((1, 2), "is the end"), ((1, 2, 3, 4), "was the end")])
 def test_one_ends_earlier(ids: tuple[int, ...], words: str) -> None:
     found = compare_answers(THEN, replace(THEN, completion_ids=ids, logprobs=(-0.5,) * len(ids)))

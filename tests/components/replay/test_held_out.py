@@ -9,7 +9,8 @@ from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.evaluation.main import evaluate
 from components.policies import Team
-from components.replay.main import Replay, find_iteration, replay
+from components.replay.finding import find_iteration
+from components.replay.main import Replay, replay
 from components.rollout.main import evaluate_team, rollout
 from components.state import save_state, write_state
 from components.storage import open_store
@@ -83,6 +84,29 @@ def test_the_play_is_said_where_several_have_the_episode(config: ExperimentConfi
         ConfigError, match=r"in 'training'; it was played in 'validation', 'closing"
     ):
         again(config, "tracer/validation/0/1", "training")
+    with pytest.raises(ConfigError, match="in 'training'; it was played in 'validation', 'closing"):
+        find_iteration(store, "r", "tracer/validation/0/1", "training")
+
+
+def test_an_unknown_play_is_named_with_those_that_there_are(config: ExperimentConfig) -> None:
+    known = "has 'training', 'validation', 'closing again', 'closing test', 'closing validation'"
+    message = f"--play 'nosuch': run 'r'.* has no such play; it {known}"
+    for episode in ("tracer/validation/0/1", "tracer/train/0/0", "chess/1"):
+        with pytest.raises(ConfigError, match=message):
+            again(config, episode, "nosuch")
+        with pytest.raises(ConfigError, match=message):
+            find_iteration(open_store(config.storage), "r", episode, "nosuch")
+
+
+def test_unknown_held_out_ids_are_answered_with_those_of_the_same_split(
+    config: ExperimentConfig,
+) -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"closing test of iteration 1 has tracer/test/0/0, tracer/test/0/1, tracer/test/0/2: "
+        r"`python -m pipelines episodes r --iteration 1 --store file:.*` shows all. Held-out",
+    ):
+        find_iteration(open_store(config.storage), "r", "tracer/test/0/99")
 
 
 def test_what_cannot_be_replayed_is_a_sentence(config: ExperimentConfig) -> None:
@@ -90,10 +114,10 @@ def test_what_cannot_be_replayed_is_a_sentence(config: ExperimentConfig) -> None
     for step, benchmark in kept_answers(store, "r", 1):
         store.delete(f"runs/r/answers/000001/{step}/{benchmark}.parquet")
     with pytest.raises(
-        ConfigError, match=r"kept of the iteration: 'training'. Held-out answers are kept of"
+        ConfigError, match=r"of iteration 1 only 'training' is kept. Held-out answers are kept of"
     ):
         again(config, "tracer/validation/0/1")
-    with pytest.raises(ConfigError, match=r"has no stored answers of episode 'tracer/validation"):
+    with pytest.raises(ConfigError, match=r"'r': no stored answers of episode 'tracer/validation"):
         find_iteration(store, "r", "tracer/validation/0/1")
 
 

@@ -11,7 +11,8 @@ from components.env_execution.main import execute_turn, open_turns
 from components.errors import ConfigError
 from components.replay import plays as playing
 from components.replay.branch import Branch, parse_branch
-from components.replay.main import Replay, find_iteration, replay
+from components.replay.finding import find_iteration
+from components.replay.main import Replay, replay
 from components.replay.stored import stored_rows
 from components.rollout.main import rollout, sample_turn
 from components.state import save_state, write_state
@@ -140,7 +141,7 @@ def test_another_answer_is_named_and_its_batch_is_tried(tmp_path: Path, engines:
     assert not result.same and result.whole_batch
     assert {(item.role, item.candidate) for item in others} == {("B", 1)} and len(others) == 2
     assert all(item.first == 0 and item.gap == 0.0 for item in others)
-    assert "token 0 was" in others[0].line and "log-prob gap 0" in others[0].line
+    assert "token 0 was" in others[0].line and "within" not in others[0].line
     assert result.faults == []  # the stored answers were executed
 
 
@@ -200,13 +201,29 @@ def test_other_weights_than_the_state_says_are_refused(tmp_path: Path, engines: 
 def test_what_is_not_stored_is_named(tmp_path: Path, engines: Engines) -> None:
     config = config_of(tmp_path)
     played(config, tmp_path)
-    store = open_store(config.storage)
     with pytest.raises(ConfigError, match="no stored answers of episode 'chess/1'"):
         again(config, "chess/1")
     with pytest.raises(ConfigError, match=r"no branch 5/A/0; its branches: 0/A/0, 0/A/1"):
         again(config, "tracer/train/0/1", "5/A/0")
-    with pytest.raises(ConfigError, match=r"of episode 'x' .* training: tracer/train/0/0, "):
-        find_iteration(store, "r", "x")
+    with pytest.raises(ConfigError, match=r"branch 5/A/0/1.2; its branches: 0/A/0/, 0/A/1/"):
+        again(config, "tracer/train/0/1", "5/A/0/1.2")
+
+
+@pytest.mark.parametrize("episode", ["x", "tracer/train/0/99"])
+def test_unknown_training_ids_are_answered_with_a_few_and_the_way_to_all(
+    episode: str, tmp_path: Path, engines: Engines
+) -> None:
+    config = config_of(tmp_path, num_tasks=30)
+    played(config, tmp_path)
+    store = open_store(config.storage)
+    ids = "tracer/train/0/0, tracer/train/0/1, tracer/train/0/2 and 27 more"
+    command = f"`python -m pipelines episodes r --iteration 1 --store {store.uri}` shows all"
+    for ask in (lambda: find_iteration(store, "r", episode), lambda: again(config, episode)):
+        with pytest.raises(ConfigError) as found:
+            ask()
+        message = str(found.value)
+        assert f"of episode {episode!r}; training of iteration 1 has {ids}: {command}" in message
+        assert message.endswith("shows all")  # of held-out answers nothing was asked
 
 
 def test_the_iteration_is_found_by_the_episode(tmp_path: Path, engines: Engines) -> None:
