@@ -1,11 +1,13 @@
 """Pages for people to look at, written beside a run's logs: its episodes, and reports of runs."""
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+from urllib.parse import quote
 
 from components.errors import ConfigError, RolewiseError
 from components.state import latest_iteration
@@ -65,9 +67,11 @@ def write_report(
     hardware: "Hardware | None" = None,
     with_episodes: bool = True,
 ) -> Written:
-    """Write the report of one run or of several, and beside it each run's episodes.
+    """Write the report of one run or of several, and each run's episodes.
 
-    Episodes that cannot be read, or are too many to come unasked, are left out with a line.
+    With `path` they lie beside it, named after it, so that the folder can be moved as a whole; else
+    in each run's own folder. Episodes that cannot be read, or are too many to come unasked, are
+    left out with a line.
     """
     from components.reporting.html import report
     from components.reporting.summary import collect
@@ -78,8 +82,9 @@ def write_report(
     check_writable(target)  # the episodes take long
     links = {}
     for item, summary in zip(found, summaries, strict=True):
-        if with_episodes and (page := _episodes_beside(item, summary, target)):
-            links[item.name] = os.path.relpath(page, target.parent)
+        page = _beside(path, item, found) if path else RUNS / item.name / "episodes.html"
+        if with_episodes and _write_episodes_of(item, summary, page, target):
+            links[item.name] = _link(page, target)
     with replacing(target) as file:
         file.write(report(summaries, hardware, links))
     return Written(target, summaries=summaries)
@@ -132,12 +137,11 @@ def hardware_of(profile: "Profile", price_per_gpu_hour: float | None) -> "Hardwa
     return Hardware({name: item.count for name, item in booked.items()}, prices)
 
 
-def _episodes_beside(found: FoundRun, summary: "RunSummary", report: Path) -> Path | None:
-    """The latest iteration's episodes against the first's; None if there are none to show."""
+def _write_episodes_of(found: FoundRun, summary: "RunSummary", target: Path, report: Path) -> bool:
+    """The latest iteration's episodes against the first's; False if there are none to show."""
     rows = [row for row in summary.rows if row.iteration > 0]
     if not rows:
-        return None
-    target = RUNS / found.name / "episodes.html"
+        return False
     first, last = rows[0].iteration, rows[-1].iteration
     shown = [row for row in rows if row.iteration in (first, last)]
     candidates = sum(row.metrics.get("grouping/num_samples", 0.0) for row in shown)
@@ -147,17 +151,32 @@ def _episodes_beside(found: FoundRun, summary: "RunSummary", report: Path) -> Pa
             f"`python -m pipelines episodes {found.name} --store {found.store.uri}` writes them",
             flush=True,
         )  # fmt: skip
-        return None
-    back = os.path.relpath(report, target.parent)
+        return False
+    against, back = first if first < last else None, _link(report, target)
     try:
-        return write_episodes(found, last, first if first < last else None, target, back).path
+        write_episodes(found, last, against, target, back)
     except RolewiseError as error:  # a report without them is better than none
         print(f"warning: {found.name}: its episodes are left out: {error}", flush=True)
-        return None
+        return False
+    return True
 
 
 def _name(found: Sequence[FoundRun]) -> str:
-    return f"{found[0].name}-and-{len(found) - 1}-more"
+    """A file's name of several runs: the first one's, and of which set of them, in any order."""
+    names = "\n".join(sorted(item.name for item in found))
+    digest = hashlib.sha256(names.encode()).hexdigest()[:8]
+    return f"{found[0].name}-and-{len(found) - 1}-more-{digest}"
+
+
+def _beside(report: Path, found: FoundRun, runs: Sequence[FoundRun]) -> Path:
+    """`x.html` -> `x-episodes.html`; of several runs `x-episodes-RUN.html`."""
+    own = f"-{found.name}" if len(runs) > 1 else ""
+    return report.with_name(f"{report.stem}-episodes{own}.html")
+
+
+def _link(page: Path, beside: Path) -> str:
+    """The relative address of a page on another: a name may hold `#`, `?` or `%`."""
+    return quote(os.path.relpath(page, beside.parent))
 
 
 def _scratch(target: Path) -> Path:

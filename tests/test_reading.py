@@ -38,8 +38,9 @@ def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert words[:3] == ["python", "-m", "pipelines"]
         small = [word for value in SMALL for word in ("--set", value)] if words[3] == "run" else []
         assert main([*words[3:], *small]) == 0, line
-    for page in ("runs/reading-0/report", "reports/reading-0-and-1-more", "priced", "second",
-                 "runs/reading-0/episodes-000003", "runs/reading-1/episodes"):  # fmt: skip
+    for page in ("runs/reading-0/report", "reports/reading-0-and-1-more-ffbf9100", "priced",
+                 "priced-episodes", "second", "runs/reading-0/episodes-000003",
+                 "runs/reading-1/episodes"):  # fmt: skip
         assert (tmp_path / "build" / f"{page}.html").exists(), page
     priced = (tmp_path / "build" / "priced.html").read_text()
     assert "GPU-hours" in priced

@@ -79,7 +79,12 @@ def success_by_budget(found: Sequence[Experiment]) -> Chart:
     """Success over generated candidates: experiments of different cost on one axis."""
     curves = []
     for place, item in enumerate(found):
-        budget = [dict(enumerate(candidates_by_iteration(run))) for run in item.runs]
+        budget = [
+            dict(
+                zip((row.iteration for row in run.rows), candidates_by_iteration(run), strict=True)
+            )
+            for run in item.runs
+        ]
         points = []
         for point in success_points(item):
             spent = [own[int(point.x)] for own in budget if int(point.x) in own]

@@ -13,6 +13,8 @@ COLOURS = 8
 DASHES = ("solid", "dash", "dot", "dashdot")
 SHADE = 0.15
 """Opacity of an interval's band."""
+DUST = 1e-12
+"""Smaller values are what rounding leaves of sums that are 0 on paper."""
 
 
 class Point(NamedTuple):
@@ -109,6 +111,7 @@ def bar_chart(
 
 def number(value: float) -> str:
     """At most four significant digits."""
+    value = _clean(value)
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
 
 
@@ -117,7 +120,7 @@ def _traces(curve: Curve, legend: bool) -> list[dict[str, Any]]:
     x = [point.x for point in curve.points]
     line = {
         "type": "scatter", "mode": "lines+markers", "name": escape(curve.name), "x": x,
-        "y": [point.value for point in curve.points], "showlegend": legend,
+        "y": [_clean(point.value) for point in curve.points], "showlegend": legend,
         "legendgroup": escape(curve.name),
         "line": {"color": colour, "width": 2.5, "dash": DASHES[curve.dash % len(DASHES)]},
         "marker": {"size": 6},
@@ -131,6 +134,11 @@ def _traces(curve: Curve, legend: bool) -> list[dict[str, Any]]:
         "showlegend": False, "legendgroup": escape(curve.name),
     }  # fmt: skip
     return [band, line]
+
+
+def _clean(value: float) -> float:
+    """The figure shows the number itself when it is pointed at."""
+    return 0.0 if abs(value) < DUST else value
 
 
 def _interval(point: Point) -> str:

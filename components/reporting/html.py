@@ -17,7 +17,7 @@ from components.reporting.budget import Hardware
 from components.reporting.charts import charts
 from components.reporting.experiments import experiments
 from components.reporting.figure import Chart
-from components.reporting.markup import section, table
+from components.reporting.markup import counted, section, table
 from components.reporting.sections import (
     certificates,
     cost,
@@ -53,7 +53,8 @@ def report(
     """
     found = experiments(runs)
     one = runs[0] if len(runs) == 1 else None
-    title = one.run if one else f"{len(runs)} runs of {len(found)} experiments"
+    several = f"{counted(len(runs), 'run')} of {counted(len(found), 'experiment')}"
+    title = one.run if one else several
     body = [
         f"<h1>{escape(title)}</h1><p class=note>{escape(facts(found))}</p>",
         headline(found, hardware or Hardware()),

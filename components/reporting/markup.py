@@ -44,6 +44,11 @@ def link(address: str, text: str) -> str:
     return f'<a href="{escape(address, quote=True)}">{escape(text)}</a>'
 
 
+def counted(count: int, what: str) -> str:
+    """`1 run`, `2 runs`, `0 runs`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def _row(cells: Sequence[str]) -> str:
     first = f"<th scope=row>{escape(cells[0])}</th>"
     return f"<tr>{first}{''.join(f'<td>{escape(cell)}</td>' for cell in cells[1:])}</tr>"

@@ -8,7 +8,7 @@ from typing import Any
 from components.reporting.budget import Hardware
 from components.reporting.charts import interval_note
 from components.reporting.experiments import Experiment, differences
-from components.reporting.markup import card, link, section, table
+from components.reporting.markup import card, counted, link, section, table
 from components.reporting.results import (
     before_and_after,
     cost_table,
@@ -31,18 +31,14 @@ NAMES = {
 def facts(found: Sequence[Experiment]) -> str:
     """What was trained, in a sentence or two."""
     if len(found) != 1:
-        return "; ".join(
-            f"{item.label}: seeds {', '.join(str(run.config.seed) for run in item.runs)}"
-            for item in found
-        )
+        return "; ".join(f"{item.label}: {_seeds(item)}" for item in found)
     config = found[0].config
     rollout = config.rollout
     roles = ", ".join(f"{role} → {policy}" for role, policy in config.roles.items())
-    seeds = ", ".join(str(run.config.seed) for run in found[0].runs)
     return (
-        f"{config.env_names}, {roles}. {rollout.num_tasks} tasks, {rollout.num_candidates} "
-        f"candidates, at most {rollout.num_turns} turns; {rollout.sampling} sampling, "
-        f"seed {seeds}."
+        f"{config.env_names}, {roles}. {counted(rollout.num_tasks, 'task')}, "
+        f"{counted(rollout.num_candidates, 'candidate')}, at most "
+        f"{counted(rollout.num_turns, 'turn')}; {rollout.sampling} sampling, {_seeds(found[0])}."
     )
 
 
@@ -153,7 +149,7 @@ def run_list(runs: Sequence[RunSummary], links: Mapping[str, str]) -> str:
         rows = run.evaluated
         last = f"success {percent(rows[-1].success)}" if rows else "not evaluated"
         made = run.rows[-1].iteration if run.rows else 0
-        done = f"{made} of {max(made, run.config.iterations)} iterations"
+        done = f"{made} of {counted(max(made, run.config.iterations), 'iteration')}"
         episodes = f", {link(links[run.run], 'its episodes')}" if run.run in links else ""
         lines.append(
             f"<li><b>{escape(run.run)}</b>, seed {run.config.seed}, {done}, {last}{episodes}</li>"
@@ -188,6 +184,12 @@ def certificates(summary: RunSummary) -> str:
     note = "Groups that advantages were computed in, by the group certificates."
     content = table(head, body, "last", "Groups by iteration") if body else ""
     return section("Groups", content, note=note)
+
+
+def _seeds(item: Experiment) -> str:
+    """`seed 0`, `seeds 0, 1`."""
+    named = ", ".join(str(run.config.seed) for run in item.runs)
+    return f"seed {named}" if len(item.runs) == 1 else f"seeds {named}"
 
 
 def _turn_card(item: Experiment) -> list[str]:

@@ -8,11 +8,18 @@ from pipelines import arguments
 
 TEXT = "print the tables of runs and write one HTML report of them"
 MORE = """Runs that differ in their seed alone become one curve with its interval; others stand
-side by side. Beside the report lie each run's episodes. Both pages need no network.
+side by side. Both the report and each run's episodes, which it links to, need no network. They lie
+in build/runs/RUN, a report of several runs in build/reports. With -o FILE all are beside FILE:
+FILE's name with -episodes added, of several runs with -episodes-RUN; move or send them together.
+
+A file is the run that `run` makes of it with the same --set. `make demo` sets more than its file:
+name its run.
 
 examples:
-  python -m pipelines report experiments/quickstart/config.yaml
-  python -m pipelines report quickstart-fa64ed1b quickstart-0c1d2e3f --store file://build/store
+  python -m pipelines report quickstart-fa64ed1b      # what `make demo` trained; its end says it
+  python -m pipelines report experiments/quickstart/config.yaml --set seed=1
+  python -m pipelines report quickstart-fa64ed1b quickstart-2356e215 --store file://build/store
+  python -m pipelines report quickstart-fa64ed1b -o talk/quickstart.html
   python -m pipelines report big-1a2b3c4d --profile 8xh100 --price-per-gpu-hour 2.5"""
 
 
@@ -27,7 +34,8 @@ def add(verbs: Any) -> None:
     verb.add_argument("--name", help="of a single YAML file: the run's name, if it was given one")
     verb.add_argument(
         "-o", "--output", metavar="FILE",
-        help="default: build/runs/RUN/report.html; of several, under build/reports",
+        help="the report, its episodes beside it; default: build/runs/RUN/report.html; of several, "
+        "under build/reports",
     )  # fmt: skip
     verb.add_argument(
         "--profile", metavar="P", help="where the runs ran: its GPUs are counted (default: none)"
@@ -46,10 +54,10 @@ def _report(options: argparse.Namespace) -> int:
     from pipelines.closing import mlflow_command, tell
     from pipelines.looking import write_report
 
+    path = _output(options.output)
     found, hardware = _found(options), _hardware(options)
     for item in found:
         last_committed(item.store, item.name)
-    path = Path(options.output) if options.output else None
     written = write_report(found, path, hardware, not options.no_episodes)
     if len(found) == 1:
         tell(found[0], written, print)
@@ -59,6 +67,15 @@ def _report(options: argparse.Namespace) -> int:
         print("\n".join(aligned([head, *body], left={-1})), end="\n\n")
     print(f"report: {written.path}\nMLflow: {mlflow_command(found[0].config)}")
     return arguments.OK
+
+
+def _output(text: str | None) -> Path | None:
+    """Where to write; None: the default. ConfigError for an empty name, as of an unset variable."""
+    from components.errors import ConfigError
+
+    if text is not None and not text.strip():
+        raise ConfigError(f"--output is {text!r}; expected a file's name, or no --output at all")
+    return None if text is None else Path(text)
 
 
 def _found(options: argparse.Namespace) -> list[Any]:

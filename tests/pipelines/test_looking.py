@@ -1,10 +1,13 @@
 """Reports and episode pages of runs that real steps committed."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
@@ -20,6 +23,9 @@ from components.step import run_step
 from components.storage import open_store
 from envs.base import Status
 from pipelines import looking
+from pipelines.__main__ import main
+from pipelines.demo import demo_config
+from pipelines.driver import run_name
 from pipelines.finding import FoundRun
 from pipelines.looking import hardware_of, write_episodes, write_report
 from pipelines.profile import load_profile
@@ -120,11 +126,63 @@ def test_several_runs_share_a_report_with_relative_links(
     runs = [begin("a"), begin("b", 1), begin("c", 0, beam=2)]
     names = [run.name for run in runs]
     assert report_verb._report(options(*names, "a", store=store_of(runs[0]))) == 0
-    page = Path("build/reports/a-and-2-more.html").read_text()
+    page = Path("build/reports/a-and-2-more-ea7fb08b.html").read_text()
     assert "3 runs of 2 experiments" in page and "../runs/c/episodes.html" in page
     assert "2 seeds" in capsys.readouterr().out
-    assert report_verb._report(options("a", "b", store=store_of(runs[0]), output="x.html")) == 0
-    assert 'href="build/runs/b/episodes.html"' in Path("x.html").read_text()
+
+
+def test_other_runs_have_another_report(begin: Callable[..., FoundRun]) -> None:
+    a, b, c = begin("a"), begin("b"), begin("c")
+    paths = [write_report(runs, with_episodes=False).path for runs in ([a, b], [a, c])]
+    assert [path.stem.rpartition("-")[0] for path in paths] == ["a-and-1-more"] * 2
+    assert paths[0] != paths[1]
+    assert "<b>b</b>" in paths[0].read_text() and "<b>c</b>" in paths[1].read_text()
+    again = [write_report(runs, with_episodes=False).path for runs in ([a, b, c], [a, c, b])]
+    assert again[0] == again[1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "pages"),
+    [("a", ["100% of #1?-episodes"]),
+     ("ab", ["100% of #1?-episodes-a", "100% of #1?-episodes-b"])],
+)  # fmt: skip
+def test_a_report_of_its_own_name_has_its_episodes_beside_it(
+    begin: Callable[..., FoundRun], tmp_path: Path, runs: str, pages: list[str]
+) -> None:
+    found = [begin(name, seed) for seed, name in enumerate(runs)]
+    output = "talk/100% of #1?.html"
+    assert report_verb._report(options(*runs, store=store_of(found[0]), output=output)) == 0
+    moved = (tmp_path / "talk").rename(tmp_path / "sent")
+    assert sorted(item.stem for item in moved.iterdir()) == ["100% of #1?", *pages]
+    assert followed(moved / "100% of #1?.html") == [moved / f"{page}.html" for page in pages]
+    for page in pages:
+        assert followed(moved / f"{page}.html") == [moved / "100% of #1?.html"]
+    assert not Path("build/runs/a/episodes.html").exists()
+
+
+def followed(page: Path) -> list[Path]:
+    """The files that a page links to, as a browser finds them; parts of the page are none."""
+    content = page.read_text().partition("<script>")[0]
+    links = re.findall(r'<a href="([^"#][^"]*)"', content)
+    found = [Path(unquote(urlsplit(urljoin(page.as_uri(), unescape(to))).path)) for to in links]
+    assert found and all(path.is_file() for path in found), links
+    return found
+
+
+@pytest.mark.parametrize("output", ["", " "])
+def test_a_report_without_a_name_is_refused(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    found = begin()
+    assert main(["report", "r", "--store", store_of(found), "-o", output]) == 2
+    said = f"error: --output is {output!r}; expected a file's name, or no --output at all\n"
+    assert capsys.readouterr().err == said
+    assert not Path("build/runs/r/report.html").exists()
+
+
+def test_the_run_of_the_help_is_that_of_the_demo() -> None:
+    names = [run_name(demo_config(seed, "file", "auto", []), None) for seed in (0, 1)]
+    assert set(re.findall(r"quickstart-[0-9a-f]{8}", report_verb.MORE)) == set(names)
 
 
 def test_a_file_whose_settings_the_run_never_had_is_refused(

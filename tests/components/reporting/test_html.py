@@ -11,6 +11,7 @@ import pytest
 from components.reporting.budget import Hardware
 from components.reporting.charts import charts
 from components.reporting.experiments import experiments
+from components.reporting.figure import number
 from components.reporting.html import html_report, report
 from components.reporting.summary import RunSummary
 from tests.components.reporting.made_up import make_iteration, make_result, make_summary
@@ -123,6 +124,39 @@ def test_several_runs_with_links_to_their_episodes() -> None:
     assert '<a href="../runs/x/episodes.html">its episodes</a>' in text
     assert re.search(r"<h2[^>]*>Settings that differ", text) and "rollout.num_candidates" in text
     assert "Promotion" not in text
+
+
+@pytest.mark.parametrize(
+    ("runs", "title", "seeds"),
+    [((0, 1), "2 runs of 1 experiment", "seeds 0, 1."),
+     ((0, -1), "2 runs of 2 experiments", "seed 0;")],
+)  # fmt: skip
+def test_one_is_no_plural(runs: tuple[int, int], title: str, seeds: str) -> None:
+    """A negative one stands for the same seed with other settings."""
+    made = [make_run(0, rollout={"num_turns": 1}) if n < 0 else make_run(n) for n in runs]
+    text = body_of(report(made))
+    assert f"<h1>{title}</h1>" in text
+    assert seeds in text and "seeds 0;" not in text
+
+
+def test_settings_of_one_are_no_plural() -> None:
+    text = body_of(report([make_run(rollout={"num_turns": 1, "num_tasks": 1})]))
+    assert "1 task, " in text and "at most 1 turn;" in text and "seed 0." in text
+
+
+def test_what_rounding_leaves_is_no_number() -> None:
+    """Two roads to the same height, one the other's mirror: the mean of both is 0 throughout."""
+    runs = []
+    for seed, rewards in enumerate(((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))):
+        rows = [
+            make_iteration(i, metrics={"rollout/tool/reward/mean": reward})
+            for i, reward in enumerate(rewards, 1)
+        ]
+        runs.append(replace(make_run(seed), rows=rows))
+    (chart,) = (c for c in charts(experiments(runs)) if c.title.startswith("Standardised"))
+    assert [row[2] for row in chart.body] == ["0", "0", "0"]
+    assert chart.data[-1]["y"] == [0.0, 0.0, 0.0]
+    assert [number(value) for value in (-0.0, -1e-17, 5e-8)] == ["0", "0", "5e-08"]
 
 
 def test_figures_are_drawn_in_both_themes_without_a_request(page: Page, tmp_path: Path) -> None:

@@ -27,15 +27,18 @@ function later(work, wait) {
   return () => { clearTimeout(timer); timer = setTimeout(work, wait); };
 }
 
-// #e=EPISODE&source=0&order=far ... : what the report and other pages link to.
+// #e=EPISODE&source=0&order=far&outcome=solved ... : what is seen, so that its address can be sent.
+// What it does not name is as in the beginning; an address of none of it is a place in the page.
 function fromAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1));
-  for (const name of ["source", ...names, "search"]) {
-    const control = get(name);
-    if (!wanted.has(name)) continue;
-    const value = wanted.get(name);
-    if (name === "search" || [...control.options].some((option) => option.value === value)) control.value = value;
+  if (location.hash && ![...wanted.keys()].some((name) => ["e", "source", ...names, "search", "texts"].includes(name))) return apply();
+  for (const name of ["source", ...names]) {
+    const control = get(name), value = wanted.get(name);
+    const known = [...control.options].some((option) => option.value === value);
+    control.value = known ? value : control.options[0]?.value ?? "";
   }
+  get("search").value = wanted.get("search") || "";
+  get("texts").checked = wanted.get("texts") === "1";
   const episode = wanted.get("e");
   let keep = -1;
   if (episode !== null) {
@@ -45,6 +48,18 @@ function fromAddress() {
   }
   apply(keep);
 }
+
+// Later than the last change: browsers refuse many new addresses in a second, as a held key makes.
+const toAddress = later(() => {
+  const address = new URLSearchParams();
+  if (shown >= 0) address.set("e", index.rows.episode[shown]);
+  address.set("source", get("source").value);
+  for (const name of names) if (get(name).value !== get(name).options[0].value) address.set(name, get(name).value);
+  const search = get("search").value.trim();
+  if (search) address.set("search", search);
+  if (search && get("texts").checked) address.set("texts", "1");
+  history.replaceState(null, "", "#" + address);
+}, 120);
 
 async function apply(keep) {
   const source = Number(get("source").value);
@@ -80,6 +95,7 @@ function describe(row) {
 
 async function look(row) {
   shown = row;
+  toAddress();
   const mine = ++drawing;
   const pane = get("episode");
   if (row < 0) return pane.replaceChildren(el("p", { class: "note" }, "No episode fits the filters."));
@@ -95,8 +111,6 @@ async function look(row) {
   pane.classList.toggle("two", drawn.length > 1);
   pane.replaceChildren(...drawn);
   pane.scrollTop = 0;
-  const address = new URLSearchParams({ e: index.rows.episode[row], source: index.rows.source[row] });
-  history.replaceState(null, "", "#" + address);
 }
 
 function onClick(event) {

@@ -185,6 +185,92 @@ def test_an_address_leads_to_an_episode(page: Page, tmp_path: Path) -> None:
     assert page.value("document.getElementById('order').value") == "turns"
 
 
+def state(page: Page) -> dict[str, str]:
+    """What is chosen and seen."""
+    controls = ("source", "outcome", "role", "groups", "change", "order", "search")
+    found = {name: page.value(f"document.getElementById('{name}').value") for name in controls}
+    chosen = texts(page, "#list [aria-selected=true] .name")
+    return found | {
+        "texts": page.value("document.getElementById('texts').checked"), "list": listed(page),
+        "chosen": chosen, "shown": texts(page, "#episode .note")[:1],
+    }  # fmt: skip
+
+
+def address(page: Page) -> str:
+    """Once it has come to rest."""
+    page.value("new Promise((done) => setTimeout(done, 300))")
+    return str(page.value("location.href"))
+
+
+def test_an_address_brings_back_filters_order_and_episode(page: Page, tmp_path: Path) -> None:
+    page.open(many(tmp_path))
+    page.wait(READY)
+    first = state(page)
+    choose(page, "outcome", "solved")
+    choose(page, "role", "tool")
+    choose(page, "groups", "signal")
+    choose(page, "order", "turns")
+    page.value("document.getElementById('list').focus()")
+    page.press("j")
+    page.wait("document.querySelector('#episode .note').textContent === 't/0'")
+    sent, seen = address(page), state(page)
+    assert seen["list"] == ["2", "0"] and seen["chosen"] == seen["shown"] == ["t/0"]
+    choices = "outcome=solved&role=tool&groups=signal&order=turns"
+    assert sent.partition("#")[2] == f"e=t%2F0&source=0&{choices}"
+    page.open("about:blank")
+    page.open(sent)
+    page.wait("document.querySelector('#episode .note')?.textContent === 't/0'")
+    assert (state(page), address(page)) == (seen, sent)
+    page.open(sent.partition("#")[0] + "#e=t%2F0")  # the same page: filters are not left over
+    page.wait("document.getElementById('count').textContent === '6 of 6 episodes'")
+    assert state(page) == first and first["list"] == list("012345")
+
+
+def test_an_address_brings_back_a_search_in_texts(page: Page, tmp_path: Path) -> None:
+    page.open(many(tmp_path))
+    page.wait(READY)
+    page.value("document.getElementById('texts').click()")
+    assert choose(page, "search", "PROMPT 3&e=t/1#<b>") == "0 of 6 episodes"
+    nothing = address(page)
+    assert choose(page, "search", "PROMPT 3") == "1 of 6 episodes"
+    sent = address(page)
+    assert sent.partition("#")[2] == "e=t%2F3&source=0&search=PROMPT+3&texts=1"
+    page.open("about:blank")
+    page.open(sent)
+    page.wait("document.querySelector('#episode .note')?.textContent === 't/3'")
+    assert listed(page) == ["3"]
+    page.open(nothing)
+    page.wait("document.getElementById('count').textContent === '0 of 6 episodes'")
+    assert page.value("document.getElementById('search').value") == "PROMPT 3&e=t/1#<b>"
+    assert page.value("document.querySelectorAll('main b').length") == 0
+
+
+def test_a_place_in_the_page_is_no_choice(page: Page, tmp_path: Path) -> None:
+    page.open(many(tmp_path))
+    page.wait(READY)
+    choose(page, "outcome", "solved")
+    seen = state(page)
+    page.value("document.querySelector('.skip').click()")
+    assert "&outcome=solved" in address(page) and state(page) == seen
+    assert page.value("document.activeElement.id") == "episode"
+
+
+def test_a_held_key_is_one_address(page: Page, tmp_path: Path) -> None:
+    """Browsers refuse, some by an exception, many new addresses in a short time."""
+    page.open(many(tmp_path))
+    page.wait(READY)
+    address(page)
+    page.value(
+        "(() => { window.made = 0; const replace = history.replaceState.bind(history);"
+        " history.replaceState = (...all) => { window.made += 1; replace(...all); };"
+        " document.getElementById('list').focus(); for (let i = 0; i < 300; i++)"
+        " document.getElementById('list').dispatchEvent(new KeyboardEvent('keydown',"
+        " {key: i % 2 ? 'k' : 'j', bubbles: true})); })()"
+    )
+    address(page)
+    assert page.value("window.made") == 1
+
+
 def test_the_same_tasks_of_two_iterations_side_by_side(page: Page, tmp_path: Path) -> None:
     names = ("t/0", "t/1", "t/2")
     sources = [
@@ -227,8 +313,20 @@ def test_ten_thousand_episodes_stay_usable(page: Page, tmp_path: Path) -> None:
     assert page.value("document.querySelectorAll('*').length") < 1000
     for control, value in (("outcome", "failed"), ("order", "far"), ("search", "77")):
         script = (
-            f"(() => {{ const node = document.getElementById('{control}'); node.value = '{value}';"
-            " const begun = performance.now(); node.dispatchEvent(new Event('change',"
-            " {bubbles: true})); return performance.now() - begun; })()"
+            "new Promise((done) => {"
+            " const seen = () => document.getElementById('left').textContent;"
+            f" const node = document.getElementById('{control}'), before = seen(),"
+            f" begun = performance.now(); node.value = '{value}'; node.dispatchEvent("
+            " new Event(node.type === 'search' ? 'input' : 'change', {bubbles: true}));"
+            " const look = () => seen() !== before ? done(performance.now() - begun)"
+            " : setTimeout(look, 5); look(); })"
         )
         assert page.value(script) < 1000
+    page.wait("location.hash.endsWith('&outcome=failed&order=far&search=77')")
+    seen = state(page)
+    assert seen["chosen"] == seen["shown"] and "77" in seen["chosen"][0]
+    sent = page.value("location.href")
+    page.open("about:blank")
+    page.open(sent)
+    page.wait(READY, 60)
+    assert state(page) == seen
