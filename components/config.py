@@ -42,6 +42,8 @@ MAX_BYTES = 8192
 """Of the resolved configuration as compact JSON: a constant in the compiled pipeline."""
 _TRACKING = r"(https?|file|sqlite|(postgresql|mysql|mssql)(\+\w+)?)://|databricks|uc:"
 
+OPEN_ENDED = 100_000
+"""Iterations of a run that something else ends, such as the sampling budget of a study."""
 NOT_IN_DIGEST = ("iterations", "storage", "tracking")
 """How far a run goes and where its results are kept: may change while it goes on."""
 _NOT_DECISIVE = {"rollout": {"env_workers", "server"}, "promotion": {"model_registry_url"}}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from components.aligned import aligned
+from components.config import OPEN_ENDED
 from components.errors import RolewiseError
 from components.manifests import committed
 from components.reporting.summary import Found, IterationRow, make_row
@@ -42,8 +43,9 @@ class RunState:
 
     @property
     def progress(self) -> str:
-        """`3/8`."""
-        return f"{MISSING if self.iteration is None else self.iteration}/{self.total}"
+        """`3/8`; `3` of a run whose end is not a number of iterations."""
+        made = MISSING if self.iteration is None else str(self.iteration)
+        return made if self.total == OPEN_ENDED else f"{made}/{self.total}"
 
 
 def open_run(text: str, store: str | None) -> FoundRun:

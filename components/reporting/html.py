@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 
 from components.reporting.budget import Hardware
 from components.reporting.charts import charts
-from components.reporting.experiments import experiments
+from components.reporting.experiments import Experiment, experiments
 from components.reporting.figure import Chart
 from components.reporting.markup import counted, section, table
 from components.reporting.sections import (
@@ -53,8 +53,7 @@ def report(
     """
     found = experiments(runs)
     one = runs[0] if len(runs) == 1 else None
-    several = f"{counted(len(runs), 'run')} of {counted(len(found), 'experiment')}"
-    title = one.run if one else several
+    title = one.run if one else _several(found)
     body = [
         f"<h1>{escape(title)}</h1><p class=note>{escape(facts(found))}</p>",
         headline(found, hardware or Hardware()),
@@ -70,6 +69,14 @@ def report(
         certificates(one) if one else "",
     ]
     return page(title, "".join(body))
+
+
+def _several(found: Sequence[Experiment]) -> str:
+    """How many runs of how many experiments, and their name where they share it."""
+    names = {item.config.name for item in found}
+    runs = sum(len(item.runs) for item in found)
+    text = f"{counted(runs, 'run')} of {counted(len(found), 'experiment')}"
+    return f"{names.pop()}: {text}" if len(names) == 1 else text
 
 
 def page(title: str, body: str) -> str:

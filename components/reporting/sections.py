@@ -5,6 +5,7 @@ from html import escape
 from statistics import fmean
 from typing import Any
 
+from components.config import OPEN_ENDED
 from components.reporting.budget import Hardware
 from components.reporting.charts import interval_note
 from components.reporting.experiments import Experiment, differences
@@ -149,7 +150,9 @@ def run_list(runs: Sequence[RunSummary], links: Mapping[str, str]) -> str:
         rows = run.evaluated
         last = f"success {percent(rows[-1].success)}" if rows else "not evaluated"
         made = run.rows[-1].iteration if run.rows else 0
-        done = f"{made} of {counted(max(made, run.config.iterations), 'iteration')}"
+        total = counted(max(made, run.config.iterations), "iteration")
+        ended = run.config.iterations == OPEN_ENDED
+        done = counted(made, "iteration") if ended else f"{made} of {total}"
         episodes = f", {link(links[run.run], 'its episodes')}" if run.run in links else ""
         lines.append(
             f"<li><b>{escape(run.run)}</b>, seed {run.config.seed}, {done}, {last}{episodes}</li>"

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from components.config import OPEN_ENDED
 from components.reporting.budget import Hardware
 from components.reporting.charts import charts
 from components.reporting.experiments import experiments
@@ -128,8 +129,8 @@ def test_several_runs_with_links_to_their_episodes() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "title", "seeds"),
-    [((0, 1), "2 runs of 1 experiment", "seeds 0, 1."),
-     ((0, -1), "2 runs of 2 experiments", "seed 0;")],
+    [((0, 1), "quickstart: 2 runs of 1 experiment", "seeds 0, 1."),
+     ((0, -1), "quickstart: 2 runs of 2 experiments", "seed 0;")],
 )  # fmt: skip
 def test_one_is_no_plural(runs: tuple[int, int], title: str, seeds: str) -> None:
     """A negative one stands for the same seed with other settings."""
@@ -177,3 +178,9 @@ def test_figures_are_drawn_in_both_themes_without_a_request(page: Page, tmp_path
         "[...document.querySelectorAll('.figure')].map((n) => n.getAttribute('aria-label'))"
     )
     assert labels[0].startswith("Line chart, Success, in solved tasks, %: team from 6 to 93.5")
+
+
+def test_a_run_that_a_budget_ends_has_no_number_of_iterations_to_make() -> None:
+    run = make_run()
+    budgeted = replace(run, config=run.config.model_copy(update={"iterations": OPEN_ENDED}))
+    assert f", {run.rows[-1].iteration} iterations, success" in body_of(html_report(budgeted))
