@@ -1,6 +1,7 @@
 """`python -m pipelines episodes`: one iteration's episodes as a page to look through."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,19 @@ def _episodes(options: argparse.Namespace) -> int:
     from pipelines.looking import write_episodes
 
     found = find_run(options.run, options.store)
+    _tell_unkept(found, options.iteration, options.against)
     path = Path(options.output) if options.output else None
     written = write_episodes(found, options.iteration, options.against, path)
     print(f"{written.num_episodes} episodes: {written.path}")
     return arguments.OK
+
+
+def _tell_unkept(found: Any, iteration: int | None, against: int | None) -> None:
+    """Which held-out play the page has not, and why. Before the page, which may have no other."""
+    from components.reporting.unkept import unkept
+    from components.state import latest_iteration
+
+    chosen = latest_iteration(found.store, found.name) if iteration is None else iteration
+    for number in dict.fromkeys((chosen, against)):
+        for line in unkept(found.store, found.name, number) if number is not None else ():
+            print(f"note: {line}", file=sys.stderr)

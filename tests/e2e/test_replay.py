@@ -9,6 +9,7 @@ import pytest
 
 from components.replay.stored import stored_rows
 from components.storage import open_store
+from pipelines.__main__ import main
 from tests.e2e.workplace import SCRATCH, Workplace, words_experiment
 
 pytestmark = [
@@ -37,8 +38,6 @@ def train(place: Workplace, **experiment: Any) -> None:
 
 def call(place: Workplace, *words: str) -> int:
     """A verb that takes no CONFIG."""
-    from pipelines.__main__ import main
-
     return main([*words, "--store", f"file://{place.folder}/store"])
 
 
@@ -86,6 +85,30 @@ def test_another_sampler_is_told_token_by_token(
     assert re.search(r"token \d+ was \d+ \(log-prob .*\), is \d+ \(log-prob", text)
     assert "once more in the batch" in text
     assert text.splitlines()[-1].startswith("different: ")
+
+
+def test_the_way_to_answers_that_were_not_kept_is_followed(
+    place: Workplace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of the rollout's evaluation and of a closing one, as of a run of an older version."""
+    train(place, roles=ROLES)
+    for path in place.folder.glob("store/runs/r/answers/*/*/*.parquet"):
+        path.unlink()
+    for of in ("rollout", "evaluate"):
+        capfd.readouterr()
+        assert call(place, "episodes", "r", "--iteration", "1") == 0
+        (note,) = (line for line in capfd.readouterr().err.splitlines() if f"step '{of}'" in line)
+        if of == "evaluate":
+            (manifest,) = re.findall(r"delete file://(\S+), then", note)
+            Path(manifest).unlink()
+        (words,) = re.findall(r"`python -m pipelines (.*)` plays", note)
+        assert main([*words.split(), "--runner", "inprocess"]) in (0, 3)
+    for iteration in ("0", "1"):
+        capfd.readouterr()
+        assert call(place, "episodes", "r", "--iteration", iteration) == 0
+        assert "step 'evaluate'" not in capfd.readouterr().err
+        episode = ("words/validation/0/0", "--play", "closing validation")
+        assert call(place, "replay", *episode, "--run", "r", "--iteration", iteration) == 0
 
 
 def test_what_was_rolled_back_can_be_asked_anew(

@@ -18,6 +18,7 @@ from components.errors import ConfigError
 from components.policies import PolicyRef
 from components.records import Episode, Sample
 from components.reporting.summary import collect
+from components.reporting.unkept import unkept
 from components.state import TrainingState, register_run, write_state
 from components.step import run_step
 from components.storage import open_store
@@ -276,6 +277,48 @@ def test_episodes_of_training_and_of_held_out_play(begin: Callable[..., FoundRun
     assert write_episodes(found, 2).num_episodes == 3  # one of training, two held out
     assert write_episodes(found, 2, 1).num_episodes == 6
     assert write_episodes(found).path == Path("build/runs/r/episodes-000002.html")
+
+
+def test_held_out_answers_that_were_not_kept_are_told_with_the_way_to_have_them(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = begin()
+    uri = store_of(found)
+    verb: Any = SimpleNamespace(run="r", store=uri, iteration=2, against=1, output="e.html")
+    assert episodes_verb._episodes(verb) == 0
+    assert not capsys.readouterr().err
+    found.store.delete("runs/r/answers/000002/rollout/validation.parquet")
+    assert episodes_verb._episodes(verb) == 0
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [
+        "note: r, iteration 2: no answers were kept of 'validation'; step 'rollout' has only how "
+        f"the episodes ended: `python -m pipelines promote r --iteration 1 --store {uri} --dry-run`"
+        " plays the team again and keeps its answers, as iteration 1's closing evaluation"
+    ]
+    assert "4 episodes" in told.out  # training of both, held-out play of the other
+    found.store.delete("runs/r/answers/000001/rollout/validation.parquet")
+    assert episodes_verb._episodes(verb) == 0
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_closing_evaluation_without_answers_says_what_is_to_be_deleted(
+    begin: Callable[..., FoundRun], tmp_path: Path
+) -> None:
+    found, outputs = begin(), {"evaluation": str(tmp_path / "closing")}
+
+    def evaluate(step: Any) -> Mapping[str, float]:
+        ended = [Episode("m/0", "m/0", "maze", name, 0, 1, Status.SOLVED, 0.0)
+                 for name in ("validation", "validation/swapped", "test")]  # fmt: skip
+        records.write(outputs["evaluation"], Episode, ended)
+        keep_answers(step, "test", [row.scored for row in make_group("m/0", rewards=(1.0,))])
+        return {}
+
+    run_step("evaluate", found.config.to_json(), "r", 2, {}, outputs, evaluate)
+    (line,) = unkept(found.store, "r", 2)
+    (key,) = (k for k in found.store.list("runs/r/steps/000002/evaluate/") if k.endswith(".json"))
+    assert "kept of 'validation', 'validation/swapped'; step 'evaluate' has only" in line
+    assert f"ended: delete {found.store.uri}/{key}, then `python -m pipelines promote r" in line
+    assert "--iteration 2 " in line
 
 
 @pytest.mark.parametrize(
