@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from components.config import load_config
 from pipelines.__main__ import _parser
-from tests.documents import commands
+from tests.documents import blocks, commands
 from tests.walkthrough import ROOT, Walk, shape
 
 PAGES = ("laptop_to_cluster.md", "promote_and_serve.md", "promotion.md")
@@ -87,3 +88,17 @@ def test_pages_use_options_that_there_are_and_lead_on(page: str) -> None:
         assert _parser().parse_args(shlex.split(line, comments=True)[3:]).verb
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", path.read_text())]
     assert links and all((path.parent / link).exists() for link in links if "://" not in link)
+
+
+@pytest.mark.parametrize(("page", "lines"), [("first_run.md", 1), ("laptop_to_cluster.md", 3)])
+def test_pages_show_the_digest_of_their_file(tmp_path: Path, page: str, lines: int) -> None:
+    """Numbers are apart when a page is followed; a reader compares this one."""
+    path, shown = tmp_path / "experiment.yaml", 0
+    for block in blocks(ROOT / "docs" / page):
+        if block.language == "yaml" and re.match(r"# (my_runs/first|team)\.yaml", block.text):
+            path.write_text((path.read_text() if path.exists() else "") + block.text)
+        for line in re.findall(r"^ok    configuration +(.*)$", block.text, re.MULTILINE):
+            config = load_config(path)
+            assert line == f"{len(config.to_json())} bytes, digest {config.digest()[:8]}"
+            shown += 1
+    assert shown == lines

@@ -173,6 +173,7 @@ class Study:
 def load_study(path: str | Path, short: bool = False) -> Study:
     """Read a study and try every arm's configuration. ConfigError: a line per fault."""
     content = _content(path)
+    _check_kind(content, path)
     try:
         plan = Plan.model_validate(content)
     except ValidationError as error:
@@ -186,6 +187,19 @@ def load_study(path: str | Path, short: bool = False) -> Study:
             raise ConfigError(f"{path}: arms.{arm}: {error}") from error
     _check_measures(study, path)
     return study
+
+
+def _check_kind(content: Mapping[str, Any], path: str | Path) -> None:
+    """One line for a file of another kind, whose every key would be a fault."""
+    if "arms" in content or "candidates" in content:
+        return
+    known = {name: field.is_required() for name, field in Plan.model_fields.items()}
+    needed, more = ([name for name in known if known[name] == must] for must in (True, False))
+    run = "; `run` trains an experiment's configuration" if "policies" in content else ""
+    raise ConfigError(
+        f"{path}: is no study, it has neither arms nor candidates; expected {', '.join(needed)} "
+        f"and, if need be, {', '.join([*more, 'like'])}, as in experiments/*/study.yaml{run}"
+    )
 
 
 def _check_measures(study: Study, path: str | Path) -> None:
@@ -266,6 +280,8 @@ def _read(path: str | Path) -> dict[str, Any]:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not text: {error}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):

@@ -2,14 +2,17 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from components.errors import ConfigError
 from pipelines.study.claims import findings
+from pipelines.study.code import difference
 from pipelines.study.figures import write_curves, write_rewards
 from pipelines.study.plan import Study
-from pipelines.study.results import RunResult, results
+from pipelines.study.results import RunResult, chosen, results
 from pipelines.study.running import STUDIES
 from pipelines.study.tables import arms_table, claims_table, note
 
@@ -34,6 +37,7 @@ def publish(
     if not found:
         say(f"{study.plan.name}: no run is done yet")
         return
+    _tell_codes(found)
     text = report_text(study, found)
     folder = STUDIES / study.plan.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +50,40 @@ def publish(
         _keep(found, Path(file).parent)
         _into_readme(Path(file).parent, text, pictures)
         say(f"written into {Path(file).parent / 'README.md'}")
+
+
+def tell_some(
+    study: Study,
+    arms: Sequence[str],
+    seeds: Sequence[int],
+    say: Callable[[str], None],
+    others: Sequence[str] = (),
+) -> None:
+    """Print the tables of some arms and seeds (none given: of all), and write nothing: what is
+    written is always the whole study."""
+    whole = with_others(study, results(study, say, arms, seeds), others)
+    found = [item for item in whole if chosen((item.arm, item.seed), arms, seeds)]
+    if not found:
+        say(f"{study.plan.name}: no run of these arms and seeds is done yet")
+        return
+    _tell_codes(found)
+    say(report_text(_of_arms(study, arms), found))
+    say("of the arms and seeds that were asked for; no file was written")
+
+
+def _of_arms(study: Study, arms: Sequence[str]) -> Study:
+    """The study with the claims that can be made of these arms."""
+    claims = [
+        claim
+        for claim in study.plan.claims
+        if not arms or {end.partition("/")[0] for end in (claim.first, claim.second)} <= set(arms)
+    ]
+    return replace(study, plan=study.plan.model_copy(update={"claims": claims}))
+
+
+def _tell_codes(found: Sequence[RunResult]) -> None:
+    if line := difference([item.code for item in found]):
+        print(line, file=sys.stderr)
 
 
 def with_others(

@@ -17,6 +17,7 @@ from components.intervals import Interval
 from components.reporting.summary import RunSummary, collect, series
 from components.storage import Store
 from pipelines.finding import read_config
+from pipelines.study.code import codes_of
 from pipelines.study.plan import Study
 from pipelines.study.running import ArmsFailed, Job, count, is_done, jobs_of, store_of
 
@@ -70,6 +71,8 @@ class RunResult:
     """Benchmark -> the interval of `final` over this run's tasks."""
     digest: str = ""
     """Of the configuration and the budget that it was trained with, see `Study.digest`."""
+    code: Sequence[str] = field(default_factory=list)
+    """Versions that trained it and the arms it starts from; none of runs before this was noted."""
 
     @property
     def num_iterations(self) -> int:
@@ -100,25 +103,33 @@ class RunResult:
         return Interval(self.final[name], *self.bounds.get(name, (-math.inf, math.inf)))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
+        """Plain JSON; a code that is unknown is left out, as it always was."""
+        content = asdict(self)
+        return content if self.code else {k: v for k, v in content.items() if k != "code"}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "RunResult":
         """What `to_json` gave. KeyError or TypeError for anything else."""
         points = [Point(**point) for point in content["points"]]
         bounds = {name: (low, high) for name, (low, high) in content["bounds"].items()}
-        return RunResult(**{**content, "points": points, "bounds": bounds})
+        code = [str(item) for item in content.get("code", [])]
+        return RunResult(**{**content, "points": points, "bounds": bounds, "code": code})
 
 
-def results(study: Study, say: Callable[[str], None] = print) -> list[RunResult]:
-    """All arms that are shown and seeds that are done, in the plan's order.
+def results(
+    study: Study,
+    say: Callable[[str], None] = print,
+    arms: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+) -> list[RunResult]:
+    """All arms that are shown and seeds that are done, in the plan's order; of `arms` and `seeds`
+    alone where some are given.
 
     Runs of other settings are left out, and `say` is told.
     """
     store, found = store_of(study), []
     for job in ((arm, seed) for arm in study.plan.arms for seed in study.plan.seeds):
-        if not study.plan.arms[job[0]].shown:
+        if not study.plan.arms[job[0]].shown or not chosen(job, arms, seeds):
             continue
         try:
             if is_done(study, store, job):
@@ -126,6 +137,11 @@ def results(study: Study, say: Callable[[str], None] = print) -> list[RunResult]
         except (ConfigError, ArmsFailed) as error:
             say(f"left out: {error}")
     return found
+
+
+def chosen(job: Job, arms: Sequence[str], seeds: Sequence[int]) -> bool:
+    """Whether an arm and seed is among those that were asked for; of none, all are."""
+    return (not arms or job[0] in arms) and (not seeds or job[1] in seeds)
 
 
 def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
@@ -146,6 +162,7 @@ def run_result(study: Study, store: Store, arm: str, seed: int) -> RunResult:
         cpu_s=before.cpu_s + cpu_seconds(summary), visits=mean_visits(summary),
         bounds={name: (result.low, result.high) for name, result in measured.items()},
         digest=study.digest(arm, seed),
+        code=codes_of(store, (study.run_name(*job) for job in jobs_of(study, [arm], [seed]))),
     )  # fmt: skip
 
 

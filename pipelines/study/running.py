@@ -24,6 +24,7 @@ from components.storage import Store, open_store
 from pipelines.display import Display, duration
 from pipelines.driver import verdict
 from pipelines.runner import Runner
+from pipelines.study.code import note_code
 from pipelines.study.plan import Study, references
 
 STUDIES = Path("build/studies")
@@ -59,7 +60,9 @@ def run_arm(study: Study, job: Job, out: TextIO) -> None:
     config = bind(study, store, job)
     display = Display(out, config.iterations)
     start = Runner(config, run, "inprocess", display)
-    if latest_iteration(store, run) is None:
+    begun = latest_iteration(store, run) is not None
+    note_code(store, run, begun)
+    if not begun:
         display.begin("preparation", 0)
         start("preparation", 0, {})
     while (spent := candidates(store, run)) < study.budget(arm):

@@ -19,6 +19,7 @@ examples:
   python -m pipelines study FILE --arms single per_role --seeds 0
   python -m pipelines study FILE --results            # of what is done, nothing is trained
   python -m pipelines study FILE --results --write    # and put them into the study's README
+  python -m pipelines study FILE --results --seeds 0  # its tables alone, no file is written
   python -m pipelines study FILE --results --with other/results.json   # seeds of another machine"""
 
 
@@ -43,7 +44,7 @@ def add(verbs: Any) -> None:
 
 def _study(options: argparse.Namespace) -> int:
     from pipelines.study.plan import load_study
-    from pipelines.study.publishing import publish
+    from pipelines.study.publishing import publish, tell_some
     from pipelines.study.running import Scheduler, jobs_of
 
     arguments.one_thread()
@@ -55,6 +56,9 @@ def _study(options: argparse.Namespace) -> int:
         command = ["-m", "pipelines", "study", options.study, *["--short"] * options.short]
         jobs = jobs_of(study, options.arms, options.seeds)
         Scheduler(study, command, options.jobs, print).run(jobs)
+    elif options.arms or options.seeds:
+        tell_some(study, options.arms, options.seeds, print, options.others)
+        return arguments.OK
     publish(study, options.study if options.write else None, print, options.others)
     return arguments.OK
 
@@ -88,6 +92,10 @@ def _check(study: Any, options: argparse.Namespace) -> None:
         raise ConfigError(f"--seeds {options.seeds} name one twice")
     if options.short and options.write:
         raise ConfigError("--write puts the whole study into its README; expected no --short")
+    if options.results and options.write and (options.arms or options.seeds):
+        raise ConfigError(
+            "--results --write puts the whole study into its README; expected no --arms, no --seeds"
+        )
     if options.others and not options.results:
         raise ConfigError("--with adds to what is told; expected --results beside it")
     if options.jobs < 1:

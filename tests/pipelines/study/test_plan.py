@@ -92,6 +92,32 @@ def test_faults_name_the_file_and_the_key(
         load_study(write_study(tmp_path, **changes))
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(Path("experiments/quickstart/config.yaml").read_bytes(), "; `run` trains an experiment's"),
+     (b"name: x\nnotes: y\n", r"like, as in experiments/\*/study.yaml$"),
+     (b"{}", "has neither arms nor candidates; expected name, title, candidates, arms and,")],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "x.yaml").write_bytes(content)
+    with pytest.raises(ConfigError, match=f"x.yaml: is no study, .*{said}") as fault:
+        load_study(tmp_path / "x.yaml")
+    assert "\n" not in str(fault.value)
+
+
+def test_a_file_that_is_no_text_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_bytes(b"\x89PNG")
+    with pytest.raises(ConfigError, match=r"x.yaml: not text: .*byte 0x89"):
+        load_study(tmp_path / "x.yaml")
+
+
+def test_a_study_with_a_word_wrong_is_told_which(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    path.write_text(path.read_text().replace("\narms:", "\narm:"))
+    with pytest.raises(ConfigError, match="arms: Field required\n.*arm: Extra inputs"):
+        load_study(path)
+
+
 def test_arms_with_a_budget_of_their_own_keep_their_share_of_the_short_one(tmp_path: Path) -> None:
     arms = {**ARMS, "team": {**ARMS["team"], "candidates": 10}}
     path = write_study(tmp_path, arms=arms, short={"candidates": 6})

@@ -11,6 +11,7 @@ import pytest
 from components.errors import ConfigError
 from components.reporting.spread import success_over_seeds
 from components.reporting.summary import IterationRow, Result, RunSummary
+from pipelines.__main__ import main
 from pipelines.study.claims import findings, over_seeds
 from pipelines.study.figures import standardised, write_curves, write_rewards
 from pipelines.study.plan import load_study
@@ -233,6 +234,48 @@ def test_seeds_of_another_machine_are_joined_in_the_plans_order(tmp_path: Path) 
     )  # fmt: skip
     other = written(tmp_path / "other.json", worse, there)
     assert with_others(study, [here], [other]) == [there, here]
+
+
+def some_of(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str, str]:
+    """Exit code and output of `study --results` with what another machine found."""
+    path = write_study(folder, seeds=[0, 1], claims=[claim("team", "shared")])
+    study = load_study(path)
+    values = {("team", 0): 0.9, ("team", 1): 0.5, ("shared", 0): 0.25, ("shared", 1): 0.35}
+    found = [
+        replace(make_result(*job, {"validation": value}), digest=study.digest(*job))
+        for job, value in values.items()
+    ]
+    other = written(folder / "other.json", *found)
+    code = main(["study", str(path), "--results", "--with", other, *more])
+    return (code, *capsys.readouterr())
+
+
+def test_results_of_some_seeds_are_of_these_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = some_of(tmp_path, capsys, "--seeds", "1")
+    assert code == 0
+    assert "| the team | 1 | 25.0 % | 50.0 % |" in out
+    assert "| 50.0% vs 35.0% | +15.0 | undecided (1 of 2 seeds) |" in out
+    assert "no file was written" in out and not (tmp_path / "build").exists()
+    _, out, _ = some_of(tmp_path, capsys, "--arms", "team")
+    assert "| the team | 2 |" in out and "one policy" not in out and "team beats shared" not in out
+    _, out, _ = some_of(tmp_path, capsys, "--arms", "mixed")
+    assert out == "words: no run of these arms and seeds is done yet\n"
+    _, out, _ = some_of(tmp_path, capsys)
+    assert "| the team | 2 | 25.0 % (25.0 - 25.0) | 70.0 %" in out
+    assert (tmp_path / "build/studies/words/results.json").exists()
+
+
+@pytest.mark.parametrize("more", [("--seeds", "1"), ("--arms", "team")])
+def test_a_part_of_a_study_is_no_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, str]
+) -> None:
+    (tmp_path / "README.md").write_text("as it is")
+    code, out, err = some_of(tmp_path, capsys, *more, "--write")
+    assert (code, out) == (2, "") and "whole study into its README; expected no --arms" in err
+    assert err.count("\n") == 1 and (tmp_path / "README.md").read_text() == "as it is"
 
 
 def test_results_of_other_settings_are_not_joined(tmp_path: Path) -> None:

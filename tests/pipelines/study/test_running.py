@@ -16,6 +16,7 @@ from components.state import TrainingState, latest_iteration, read_state, write_
 from pipelines.__main__ import main
 from pipelines.study import running
 from pipelines.study.claims import findings
+from pipelines.study.code import this_code
 from pipelines.study.plan import load_study
 from pipelines.study.publishing import publish, report_text
 from pipelines.study.results import results
@@ -73,6 +74,7 @@ def test_a_study_is_trained_and_told(tmp_path: Path) -> None:
     assert 0 <= found["team"].final["training"] <= 1 and "training" not in found["mixed"].final
     assert "start" in found["team"].final and "start" not in found["mixed"].final
     assert found["team"].digest == study.digest("team", 0) != study.digest("shared", 0)
+    assert found["mixed"].code == found["team"].code == [this_code()]
     assert (found["team"].num_updates or 0) > 0 and found["mixed"].num_updates is None
 
     readme = tmp_path / "README.md"
