@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CLOSING = "evaluate"
 """The step of the closing evaluation: it plays the team its iteration made."""
+_ENDING = ".parquet"
 
 
 def shown_as(step: str, benchmark: str) -> str:
@@ -36,18 +37,25 @@ def keep_answers(step: "StepContext", benchmark: str, scored: Sequence[Scored]) 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
         records.write(path, Scored, scored)
-        key = f"{_prefix(step.run, step.iteration)}{step.name}/{benchmark}.parquet"
+        key = f"{_prefix(step.run, step.iteration)}{step.name}/{benchmark}{_ENDING}"
         step.store.upload_file(path, key)
 
 
 def kept_answers(store: Store, run: str, iteration: int) -> dict[tuple[str, str], "pa.Table"]:
     """(step, benchmark) -> Scored rows; empty for runs that kept none."""
-    prefix, ending = _prefix(run, iteration), ".parquet"
-    found = {}
-    for key in store.list(prefix):
-        step, _, benchmark = key.removeprefix(prefix).removesuffix(ending).partition("/")
-        found[step, benchmark] = read_stored(store, key, Scored)
-    return found
+    return {name: read_kept(store, run, iteration, *name) for name in kept(store, run, iteration)}
+
+
+def kept(store: Store, run: str, iteration: int) -> list[tuple[str, str]]:
+    """(step, benchmark) of all that `read_kept` can be asked for."""
+    prefix = _prefix(run, iteration)
+    names = [key.removeprefix(prefix).removesuffix(_ENDING) for key in store.list(prefix)]
+    return [(step, benchmark) for step, _, benchmark in (name.partition("/") for name in names)]
+
+
+def read_kept(store: Store, run: str, iteration: int, step: str, benchmark: str) -> "pa.Table":
+    """Scored rows of one play. RecordError or StorageError for a damaged file."""
+    return read_stored(store, f"{_prefix(run, iteration)}{step}/{benchmark}{_ENDING}", Scored)
 
 
 def _prefix(run: str, iteration: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.manifests import StepManifest, read_output
-from components.reporting.unread import or_left_out
+from components.reporting.unread import of, or_left_out
 from components.storage import Store
 
 
@@ -36,7 +36,9 @@ def signals(store: Store, found: Sequence[tuple[str, StepManifest]]) -> list[Sig
     if not certified:
         return []
     key, step = certified[-1]
-    content = or_left_out("group statistics", step, lambda: read_output(store, key, "certificate"))
+    content = or_left_out(
+        "group statistics", of(step), lambda: read_output(store, key, "certificate")
+    )
     return [] if content is None else by_role_and_turn(json.loads(content))
 
 

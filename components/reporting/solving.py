@@ -7,7 +7,7 @@ from typing import Any
 
 from components.manifests import StepManifest, output_key
 from components.records import Episode
-from components.reporting.unread import or_left_out
+from components.reporting.unread import of, or_left_out
 from components.storage import Store
 from components.stored_records import read_stored
 
@@ -23,7 +23,7 @@ def turns_to_solve(store: Store, found: Sequence[tuple[str, StepManifest]]) -> f
     for key, item in reversed(found):
         if "evaluation" not in item.outputs:
             continue
-        rows = or_left_out("turns to solve", item, partial(_episodes, store, key)) or []
+        rows = or_left_out("turns to solve", of(item), partial(_episodes, store, key)) or []
         own = [row for row in rows if row["benchmark"] == BENCHMARK]
         if own:
             solved = [row["num_turns"] for row in own if row["status"] == "solved"]

@@ -14,6 +14,7 @@ from components.config import ExperimentConfig
 from components.manifests import StepManifest, committed, merged_metrics, read_output
 from components.reporting.signal import Signal, signals
 from components.reporting.solving import turns_to_solve
+from components.reporting.unread import of, or_left_out
 from components.state import latest_iteration
 from components.storage import Store
 
@@ -208,5 +209,7 @@ def _verdict(store: Store, steps: Sequence[Found]) -> dict[str, Any] | None:
     asked = [item for found in steps for item in _of(found, "promote")]
     if not asked:
         return None
-    verdict: dict[str, Any] = json.loads(read_output(store, asked[-1][0], "verdict"))
+    key, item = asked[-1]
+    text = or_left_out("the words", of(item), lambda: read_output(store, key, "verdict"))
+    verdict: dict[str, Any] | None = None if text is None else json.loads(text)
     return verdict

@@ -5,10 +5,10 @@ Answers of held-out play are kept beside the records, and older versions kept no
 
 from typing import Any
 
-from components.answers import CLOSING, kept_answers
+from components.answers import CLOSING, kept
 from components.manifests import StepManifest, committed, output_key
 from components.records import Episode
-from components.reporting.unread import or_left_out
+from components.reporting.unread import of, or_left_out
 from components.storage import Store
 from components.stored_records import read_stored
 
@@ -19,12 +19,12 @@ _LOADING = ("rollout", "evaluate_team")
 def unkept(store: Store, run: str, iteration: int) -> list[str]:
     """A line for each evaluation of the iteration whose answers were not kept, with the way to
     have them; empty where all were, or nothing was evaluated."""
-    kept = set(kept_answers(store, run, iteration))
+    having = set(kept(store, run, iteration))
     found: dict[tuple[str, str], str] = {}
     for key, item in committed(store, run, iteration):
         if "evaluation" in item.outputs:
             names = _benchmarks(store, key, item)
-            found |= {(item.step, name): key for name in names if (item.step, name) not in kept}
+            found |= {(item.step, name): key for name in names if (item.step, name) not in having}
     lines: dict[str, list[str]] = {}
     for (step, benchmark), key in found.items():
         lines.setdefault(_way(store, run, iteration, step, key), []).append(repr(benchmark))
@@ -37,7 +37,7 @@ def unkept(store: Store, run: str, iteration: int) -> list[str]:
 def _benchmarks(store: Store, key: str, item: StepManifest) -> list[str]:
     """What the step played, by its episodes; none that was not due."""
     table = or_left_out(
-        "episodes", item, lambda: read_stored(store, output_key(key, "evaluation"), Episode)
+        "episodes", of(item), lambda: read_stored(store, output_key(key, "evaluation"), Episode)
     )
     names: list[Any] = [] if table is None else table["benchmark"].unique().to_pylist()
     return names

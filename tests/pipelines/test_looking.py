@@ -279,6 +279,19 @@ def test_episodes_of_training_and_of_held_out_play(begin: Callable[..., FoundRun
     assert write_episodes(found).path == Path("build/runs/r/episodes-000002.html")
 
 
+def test_damaged_answers_leave_the_rest_of_the_page(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, key = begin(), "runs/r/answers/000002/rollout/validation.parquet"
+    found.store.write(key, found.store.read(key)[:-1])
+    assert write_episodes(found, 2).num_episodes == 1  # of training
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "warning: r, iteration 2: answers of validation of its step 'rollout' are left out: "
+        f"{found.store.uri}/{key}: "
+    )
+
+
 def test_held_out_answers_that_were_not_kept_are_told_with_the_way_to_have_them(
     begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,15 +1,17 @@
 """What was played in an iteration, read from the store: training groups and held-out answers."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
-from components.answers import kept_answers, shown_as
+from components.answers import kept, read_kept, shown_as
 from components.config import ExperimentConfig
 from components.errors import ConfigError
 from components.manifests import committed, output_key
 from components.policies import PolicyRef
 from components.records import Episode, Sample
 from components.reporting.summary import Found
+from components.reporting.unread import Place, or_left_out
 from components.reporting.viewer.page import Source, Spell
 from components.reporting.viewer.tokens import spellings
 from components.state import latest_iteration, read_state
@@ -30,8 +32,12 @@ def played(store: Store, run: str, iteration: int) -> list[Source]:
     if key:
         samples = read_stored(store, output_key(key, "samples"), Sample)
         sources.append(Source(iteration, TRAINING, samples, _episodes(store, found, "episodes")))
-    for (step, benchmark), rows in kept_answers(store, run, iteration).items():
+    for step, benchmark in kept(store, run, iteration):
         name = shown_as(step, benchmark)
+        read = partial(read_kept, store, run, iteration, step, benchmark)
+        rows = or_left_out(f"answers of {name}", Place(run, iteration, step), read)
+        if rows is None:
+            continue
         ended = _episodes(store, [item for item in found if item[1].step == step], "evaluation")
         own = [episode for episode in ended if episode["benchmark"] == benchmark]
         sources.append(Source(iteration, name, rows, own))

@@ -83,7 +83,7 @@ def test_the_rollout_of_an_unfinished_iteration_counts_for_the_team_before(world
     assert row.success == 0.3
 
 
-def test_final_results_and_verdict(world):
+def test_final_results_and_verdict(world, capsys):
     config, store, step = world
     commit(store, config, 0)
     step("evaluate", 0, evaluation(0.8) | evaluation(0.1, "validation/swapped"))
@@ -94,6 +94,10 @@ def test_final_results_and_verdict(world):
     }  # fmt: skip
     assert summary.final["validation"].num_tasks == 200
     assert summary.verdict == {"promoted": False, "reasons": ["no"]}
+    (key,) = (key for key in store.list(f"runs/{RUN}/steps/000000/promote/") if "verdict" in key)
+    store.write(key, b"{")
+    assert collect(store, config, RUN).verdict is None
+    assert f"promote' are left out: {store.uri}/{key}: " in capsys.readouterr().err
 
 
 def test_a_run_that_went_on_says_whose_final_evaluation_it_has(world):
