@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.config import ExperimentConfig
+from components.config import OPEN_ENDED, ExperimentConfig
 from components.tracking import runs
 from components.tracking.connection import open_client, tracking_uri, translated
 
@@ -33,3 +33,5 @@ def log_closing(
             "rolewise.promotion.audit": f"{config.team_name}/{verdict['audit']:06d}",
         }
         runs.set_tags(client, run_id, tags)
+        if config.iterations == OPEN_ENDED:  # no iteration is its last: the closing evaluation is
+            client.set_terminated(run_id)

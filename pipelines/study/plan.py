@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from components.config import ExperimentConfig, parse_config
+from components.config import OPEN_ENDED, ExperimentConfig, parse_config
 from components.errors import ConfigError
 from components.settings import (
     EvaluationConfig,
@@ -149,7 +149,7 @@ class Study:
     def config(self, arm: str, seed: int, last: Mapping[str, int]) -> ExperimentConfig:
         """The configuration of one arm and seed; `last`: arm -> last iteration of its run."""
         content = merged(self.base, self.plan.arms[arm].set)
-        content |= {"name": self.plan.name, "seed": seed, "iterations": 100000}
+        content |= {"name": self.plan.name, "seed": seed, "iterations": OPEN_ENDED}
         content["promotion"] = {**content.get("promotion", {}), "team": self.run_name(arm, seed)}
         return parse_config(self._resolved(content, seed, last))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from components.config import OPEN_ENDED
 from components.errors import RecordError, TrackingError
 from components.promotion.audit import Action
 from components.promotion.rollback import plan, rollback
@@ -56,6 +57,19 @@ def test_training_run_gets_the_closing_numbers(step: Step) -> None:
     run = step.client.get_run(step.ids["training_run_id"])
     assert points(step.client, run.info.run_id, "promotion/test/success") == [(3, 0.9)]
     assert run.data.tags["rolewise.promotion"] == "promoted"
+
+
+def test_a_run_that_a_budget_ends_is_finished_by_its_closing(step: Step) -> None:
+    step.config = step.config.model_copy(update={"iterations": OPEN_ENDED})
+    state = step.state(3)
+
+    def status() -> str:
+        return str(step.client.get_run(step.ids["training_run_id"]).info.status)
+
+    assert status() == "RUNNING"
+    assert step(state)["promoted"] and status() == "FINISHED"
+    step.state(4)
+    assert status() == "RUNNING"  # it went on
 
 
 def test_repetition_changes_nothing(step: Step) -> None:
