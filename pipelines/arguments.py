@@ -5,6 +5,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from components.config import ExperimentConfig, load_config
@@ -98,6 +99,15 @@ def check_file(text: str) -> None:
             f"--set and --name go with an experiment's YAML file; {text!r} is a run's name, its "
             "configuration is stored"
         )
+
+
+def output_path(text: str | None) -> Path | None:
+    """Where to write; None: the default. ConfigError for an empty name, as of an unset variable."""
+    from components.errors import ConfigError
+
+    if text is not None and not text.strip():
+        raise ConfigError(f"--output is {text!r}; expected a file's name, or no --output at all")
+    return None if text is None else Path(text)
 
 
 def not_negative(text: str) -> int:

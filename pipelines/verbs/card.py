@@ -1,7 +1,6 @@
 """`python -m pipelines card`: a team's model card, made from its run."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from pipelines import arguments
@@ -31,13 +30,13 @@ def _card(options: argparse.Namespace) -> int:
     from pipelines.looking import replacing
     from pipelines.registered import named
 
+    path = arguments.output_path(options.output)
     chosen = named(options)
     manifest = chosen.manifest()
     text = model_card(collect_stored(chosen.store(manifest), manifest))
-    if options.output is None:
+    if path is None:
         print(text, end="")
     else:
-        path = Path(options.output)
         with replacing(path) as file:
             file.write(text)
         print(f"{path}: model card of {manifest.team} {manifest.label}")

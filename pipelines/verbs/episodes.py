@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from pipelines import arguments
@@ -34,9 +33,9 @@ def _episodes(options: argparse.Namespace) -> int:
     from pipelines.finding import find_run
     from pipelines.looking import write_episodes
 
+    path = arguments.output_path(options.output)
     found = find_run(options.run, options.store)
     _tell_unkept(found, options.iteration, options.against)
-    path = Path(options.output) if options.output else None
     written = write_episodes(found, options.iteration, options.against, path)
     print(f"{written.num_episodes} episodes: {written.path}")
     return arguments.OK

@@ -54,7 +54,7 @@ def _report(options: argparse.Namespace) -> int:
     from pipelines.closing import mlflow_command, tell
     from pipelines.looking import write_report
 
-    path = _output(options.output)
+    path = arguments.output_path(options.output)
     found, hardware = _found(options), _hardware(options)
     for item in found:
         last_committed(item.store, item.name)
@@ -67,15 +67,6 @@ def _report(options: argparse.Namespace) -> int:
         print("\n".join(aligned([head, *body], left={-1})), end="\n\n")
     print(f"report: {written.path}\nMLflow: {mlflow_command(found[0].config)}")
     return arguments.OK
-
-
-def _output(text: str | None) -> Path | None:
-    """Where to write; None: the default. ConfigError for an empty name, as of an unset variable."""
-    from components.errors import ConfigError
-
-    if text is not None and not text.strip():
-        raise ConfigError(f"--output is {text!r}; expected a file's name, or no --output at all")
-    return None if text is None else Path(text)
 
 
 def _found(options: argparse.Namespace) -> list[Any]:

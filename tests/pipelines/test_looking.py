@@ -175,9 +175,11 @@ def test_a_report_without_a_name_is_refused(
     begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str], output: str
 ) -> None:
     found = begin()
-    assert main(["report", "r", "--store", store_of(found), "-o", output]) == 2
     said = f"error: --output is {output!r}; expected a file's name, or no --output at all\n"
-    assert capsys.readouterr().err == said
+    for verb in ("report", "episodes"):
+        capsys.readouterr()
+        assert main([verb, "r", "--store", store_of(found), "-o", output]) == 2
+        assert capsys.readouterr().err == said
     assert not Path("build/runs/r/report.html").exists()
 
 

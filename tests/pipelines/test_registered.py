@@ -196,6 +196,7 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
         (("rollback", "traced@champion"), "expected TEAM, without an alias"),
         (("show", "@champion"), "expected TEAM@alias"),
         (("card", "traced", "--store", "file:///proc/none"), "its run is not in file:///proc/none"),
+        (("card", "traced", "-o", ""), "--output is ''; expected a file's name"),
         (("card", "traced", "-o", "/proc"), "'/proc' is a folder; expected a file's name"),
         (("card", "traced", "-o", "/proc/x/y.md"), "'/proc/x/y.md' cannot be written"),
         (("register", "traced", "--model-registry", "localhost"), "expected http(s)://host"),
