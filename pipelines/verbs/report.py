@@ -1,7 +1,6 @@
 """`python -m pipelines report`: tables and an HTML report of one run or several."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from pipelines import arguments
