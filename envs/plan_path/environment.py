@@ -24,9 +24,9 @@ from envs.plan_path.instances import draw, parse_payload
 from envs.plan_path.options import PlanPathOptions
 from envs.plan_path.picture import picture
 from envs.plan_path.program import run_program
-from envs.plan_path.rewards import planner_rewards, presets, tool_rewards
+from envs.plan_path.rewards import acting_rewards, presets, tool_rewards
 from envs.plan_path.state import PlanPathState, Proposal, Script, decode, encode
-from envs.plan_path.team import is_tool, propose, roles_of
+from envs.plan_path.team import is_tool, propose, proposes, roles_of
 from envs.plan_path.walk import NOWHERE, Walk, Word, walk
 from envs.programs import find_program
 from envs.quoting import quotable
@@ -42,7 +42,7 @@ def make_plan_path(options: Mapping[str, JSON], reward: str) -> "PlanPath":
     checked = parse_options(PlanPathOptions, "plan_path", options)
     if checked.prompt_style == "compact":
         return CompactPlanPath(checked, reward)
-    runs_programs = checked.tool == "program" and checked.roles == "team"
+    runs_programs = checked.tool == "program" and checked.roles != "planner"
     return (ProgramPlanPath if runs_programs else PlanPath)(checked, reward)
 
 
@@ -89,14 +89,15 @@ class PlanPath:
         return prompts.observe(self.options, state, role)
 
     def step(self, state: PlanPathState, role: str, completion: str) -> StepResult:
-        """A tool's text is tried on a copy; the planner's is executed.
+        """A tool's text is tried on a copy; the planner's, or a single agent's, is carried out.
 
         ValueError if the episode has ended or there is no such role; no text raises.
         """
         self._check_step(state, role)
-        if is_tool(role):
+        if proposes(self.options, role):
             return self._propose(state, role, completion)
-        return self._act(state, completion)
+        read = self._run_tool if is_tool(role) else self._walk
+        return self._act(state, read(state, completion))
 
     def encode_state(self, state: PlanPathState) -> JSON:
         """As a JSON value."""
@@ -133,8 +134,7 @@ class PlanPath:
             return NOWHERE
         return run_program(program, state.grid, state.position, state.goal)
 
-    def _act(self, before: PlanPathState, text: str) -> StepResult:
-        taken = self._walk(before, text)
+    def _act(self, before: PlanPathState, taken: Walk) -> StepResult:
         status = Status.SOLVED if taken.word is Word.OK else Status.RUNNING
         after = PlanPathState(
             before.grid,
@@ -144,7 +144,7 @@ class PlanPath:
             None if self._compact else taken,
             status,
         )
-        return StepResult(after, self._judge(planner_rewards, before, taken), status)
+        return StepResult(after, self._judge(acting_rewards, before, taken), status)
 
     def _walk(self, state: PlanPathState, text: str) -> Walk:
         if self._compact:
@@ -202,17 +202,19 @@ class ProgramPlanPath(PlanPath):
         return [
             self._ran(attempt, program, next(results) if program else None)
             if is_tool(attempt.role)
-            else self._act(attempt.state, attempt.completion)
+            else self._act(attempt.state, self._walk(attempt.state, attempt.completion))
             for attempt, program in zip(attempts, programs, strict=True)
         ]
 
     def _ran(self, attempt: Attempt, program: str | None, result: Result | None) -> StepResult:
-        """What the program printed, walked on a copy."""
+        """What the program printed, walked on a copy; or, of a single agent, carried out."""
         before, role = attempt.state, attempt.role
         if result and result.outcome is Outcome.SANDBOX_ERROR:
             return StepResult(before, self._unpaid(role), Status.ERROR)
         script = scripts.read(result, self._words) if result else Script("", ())
         tried = self._walk_all(before, script.actions)
+        if not proposes(self.options, role):
+            return self._act(before, tried)
         after = propose(before, role, Proposal(quotable(program or ""), tried, script))
         return StepResult(after, self._judge(tool_rewards, before, tried), Status.RUNNING)
 

@@ -63,8 +63,9 @@ class PlanPathOptions(Options):
     """Steps of the shortest path, at least."""
     detour_fraction: Share | None = None
     """Share of instances whose shortest path is longer than the Manhattan distance; None: any."""
-    roles: Literal["team", "planner"] = "team"
-    """team: tools, then planner. planner: a single agent without a tool."""
+    roles: Literal["team", "planner", "tool"] = "team"
+    """team: tools, then planner. planner: a single agent without a tool. tool: a single agent whose
+    program is carried out; nobody decides after it."""
     num_tools: Annotated[int, Field(ge=1, le=9)] = 1
     """Roles `tool`, `tool_2`, ... of a team, all of one kind. A later one sees what came of the
     proposals before its own, and the planner sees all of them."""
@@ -91,10 +92,15 @@ class PlanPathOptions(Options):
 
     @model_validator(mode="after")
     def _tools_have_a_team(self) -> "PlanPathOptions":
-        if self.num_tools > 1 and self.roles == "planner":
+        if self.num_tools > 1 and self.roles != "team":
             raise ValueError(
-                f"num_tools {self.num_tools} needs roles team, got planner: a single agent has no "
-                "tool; leave num_tools out"
+                f"num_tools {self.num_tools} needs roles team, got {self.roles}: a single agent "
+                "has no tools beside it; leave num_tools out"
+            )
+        if self.roles == "tool" and self.tool == "moves":
+            raise ValueError(
+                "roles tool needs tool search or program, got moves: who writes moves alone is "
+                "roles planner"
             )
         return self
 

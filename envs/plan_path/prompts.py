@@ -13,7 +13,7 @@ from envs.plan_path.example_scripts import fenced
 from envs.plan_path.grid import DIRECTIONS, Cell, Grid, board, members
 from envs.plan_path.options import PlanPathOptions
 from envs.plan_path.state import PlanPathState, Proposal, Script
-from envs.plan_path.team import is_tool, number_of, seen
+from envs.plan_path.team import is_tool, number_of, proposes, seen
 from envs.plan_path.walk import Language, Walk, Word, as_words
 from envs.plan_path.worked_example import example_answer, example_state
 
@@ -63,6 +63,9 @@ such as ['b2', 'b3', 'c3'].
 _TRIED = """\
 The list is tried on a copy of the grid; the planner sees the program, what it printed and what \
 came of it.
+"""
+_WALKED = """\
+The agent walks it. If it does not reach the goal, you continue from where it leads.
 """
 _ROUTE = """
 Propose a route to the goal. It is tried on a copy of the grid; the planner sees what came of it.
@@ -119,7 +122,7 @@ def lexicon(options: PlanPathOptions) -> tuple[str, ...]:
 
 def _compact(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
     scene = f"{_scene(state.grid, state.goal)} at {state.grid.board.names[state.position]}"
-    if options.roles == "planner":
+    if options.roles != "team":
         return scene
     walks: list[Walk | None] = [proposal.walk for proposal in seen(state, role)]
     if not walks and not is_tool(role):
@@ -132,6 +135,8 @@ def _who(options: PlanPathOptions, role: str) -> str:
     """As the role's prompt begins: `You are <who> an agent walk`."""
     if is_tool(role) and options.num_tools > 1:
         return f"tool {number_of(role)} of the {options.num_tools} that help"
+    if options.roles == "tool":
+        return "the programmer that helps"
     return f"the {role} that helps"
 
 
@@ -158,7 +163,8 @@ def _paper(options: PlanPathOptions, state: PlanPathState, role: str) -> str:
     if is_tool(role) and options.tool == "program":
         return "".join([*parts, _script(options, state)])
     if is_tool(role) and options.tool == "search":
-        return "".join([*parts, _PROGRAM.format(position=position)])
+        carried = [] if proposes(options, role) else [_WALKED]
+        return "".join([*parts, _PROGRAM.format(position=position), *carried])
     parts.append(_ROUTE if is_tool(role) else _DECIDE)
     written = _FORMAT_ONLY if options.worked_example else _FORMAT
     return "".join([*parts, written[options.action_language]])
@@ -198,12 +204,13 @@ def _printed(options: PlanPathOptions, state: PlanPathState, script: Script | No
 def _script(options: PlanPathOptions, state: PlanPathState) -> str:
     position = state.grid.board.names[state.position]
     task = _SCRIPT[options.program_input].format(height=state.grid.height)
-    return task + _PRINTED[options.action_language].format(position=position) + _TRIED
+    then = _TRIED if options.roles == "team" else _WALKED
+    return task + _PRINTED[options.action_language].format(position=position) + then
 
 
 def _proposed(options: PlanPathOptions, state: PlanPathState, role: str) -> list[str]:
     """What the role sees of this turn's proposals; nothing for the first tool or a single agent."""
-    if options.roles == "planner":
+    if options.roles != "team":
         return []
     parts = [
         _tool(options, state, proposal, f"Tool {number}" if options.num_tools > 1 else "The tool")

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from envs.base import Bounds, RewardPreset, Rewards
 from envs.plan_path.grid import Cell, Distances
-from envs.plan_path.team import PLANNER, is_tool
 from envs.plan_path.walk import Walk, Word
 
 FORMAT, LEGAL, SHORT, PROGRESS = -0.2, 0.2, 0.2, 0.5
@@ -24,16 +23,17 @@ _DENSE = {
 
 
 def presets(roles: tuple[str, ...]) -> dict[str, RewardPreset]:
-    """The declared parts and bounds of `dense` and `outcome` for these roles."""
-    dense: dict[str, Mapping[str, Bounds]] = {PLANNER: _DENSE}
-    outcome: dict[str, Mapping[str, Bounds]] = {PLANNER: {}}
-    for tool in filter(is_tool, roles):
+    """The declared parts and bounds of `dense` and `outcome` for these roles; the last one acts."""
+    last = roles[-1]
+    dense: dict[str, Mapping[str, Bounds]] = {last: _DENSE}
+    outcome: dict[str, Mapping[str, Bounds]] = {last: {}}
+    for tool in roles[:-1]:
         dense[tool] = {**_DENSE, "route": _SHAPED}
         outcome[tool] = {"solves": _UNIT}
     return {"dense": RewardPreset(_SHAPED, dense), "outcome": RewardPreset(_UNIT, outcome)}
 
 
-def planner_rewards(preset: str, walk: Walk, position: Cell, field: Distances) -> Rewards:
+def acting_rewards(preset: str, walk: Walk, position: Cell, field: Distances) -> Rewards:
     """Of a turn's walk from `position`: the team's part is where the team now stands."""
     solved = walk.word is Word.OK
     if preset == "outcome":

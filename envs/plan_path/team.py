@@ -15,15 +15,20 @@ TOOL = "tool"
 
 def roles_of(options: PlanPathOptions) -> tuple[str, ...]:
     """In the order in which they act: `tool`, `tool_2`, ..., `planner`."""
-    if options.roles == "planner":
-        return (PLANNER,)
+    if options.roles != "team":
+        return (options.roles,)
     more = (f"{TOOL}_{number}" for number in range(2, options.num_tools + 1))
     return (TOOL, *more, PLANNER)
 
 
 def is_tool(role: str) -> bool:
-    """Whether the role proposes; else it decides."""
+    """Whether the role writes for the tool; else it decides."""
     return role != PLANNER
+
+
+def proposes(options: PlanPathOptions, role: str) -> bool:
+    """Whether what the role writes is tried on a copy; else it is carried out."""
+    return is_tool(role) and options.roles == "team"
 
 
 def number_of(tool: str) -> int:

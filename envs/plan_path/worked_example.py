@@ -21,7 +21,7 @@ order of its moves, finds it too."""
 
 def example_state(options: PlanPathOptions, role: str) -> PlanPathState:
     """The small grid, with what the tools before `role` proposed."""
-    if options.roles == "planner":
+    if options.roles != "team":
         return _BARE
     failed = number_of(role) - 1 if is_tool(role) else options.num_tools - 1
     proposals = [_proposal(options, _STRAIGHT)] * failed

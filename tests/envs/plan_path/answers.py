@@ -8,6 +8,7 @@ FUZZED = (
     ({"tool": "search", "action_language": "cells"}, "outcome"),
     (QUICKSTART, "dense"),
     ({**QUICKSTART, "roles": "planner"}, "outcome"),
+    ({**QUICKSTART, "roles": "tool"}, "dense"),
     (PROGRAM, "dense"),
 )
 """(options, reward preset)."""
