@@ -101,7 +101,8 @@ def main(spec: str, arguments: str, folder: str) -> int:
 
 def _end_with_parent() -> None:
     """The parent holds the other end of our standard input: its end is the parent's end."""
-    sys.stdin.read()
+    while os.read(0, 1):  # not by sys.stdin, whose lock the interpreter's end would wait for
+        pass
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 

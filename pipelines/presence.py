@@ -70,14 +70,17 @@ class Driver:
 
 
 @contextmanager
-def announced(run: str, store: str, iterations: int, passing: bool = False) -> Iterator[None]:
+def announced(
+    run: str, store: str, iterations: int, passing: bool = False, command: str = ""
+) -> Iterator[None]:
     """Be the run's driver on this machine; ConfigError if another process is it.
 
     `passing`: only for something beside the iterations, after which the word of the driver before
-    holds again, if it ends well.
+    holds again, if it ends well. `command`: goes on with the run; empty: this process's own.
     """
     path = RUNS / run / FILE
     me = replace(_myself(run, store, iterations), passing=passing)
+    me = replace(me, command=command or me.command)
     before = _claim(path, me)
     outcome: tuple[Outcome, str] = ("finished", "")
     try:
@@ -97,6 +100,16 @@ def announced(run: str, store: str, iterations: int, passing: bool = False) -> I
         if passing and said == "finished" and before and not before.passing:
             mine = before
         _write(path, mine)
+
+
+def check_free(run: str) -> None:
+    """ConfigError if a living process of this machine drives the run."""
+    other = last_driver(run)
+    if other and other.alive and other.pid != os.getpid():
+        raise ConfigError(
+            f"run {run!r} is being driven by process {other.pid} on this machine "
+            f"({other.command}); wait for it, or end it with `python -m pipelines stop {run}`"
+        )
 
 
 def last_driver(run: str) -> Driver | None:
@@ -148,15 +161,10 @@ def _claim(path: Path, me: Driver) -> Driver | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        other = last_driver(me.run)
-        if other and other.alive and other.pid != me.pid:
-            raise ConfigError(
-                f"run {me.run!r} is being driven by process {other.pid} on this machine "
-                f"({other.command}); wait for it, or end it with "
-                f"`python -m pipelines stop {me.run}`"
-            )
+        check_free(me.run)
+        before = last_driver(me.run)
         _write(path, me)
-        return other
+        return before
 
 
 def _write(path: Path, driver: Driver) -> None:

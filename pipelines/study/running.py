@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from components.state import latest_iteration, register_run
 from components.storage import Store, open_store
 from pipelines.display import Display, duration
 from pipelines.driver import verdict
+from pipelines.presence import announced, check_free
 from pipelines.runner import Runner
 from pipelines.study.code import note_code
 from pipelines.study.plan import Study, references
@@ -54,10 +56,17 @@ def jobs_of(study: Study, arms: Sequence[str] = (), seeds: Sequence[int] = ()) -
     return [(arm, seed) for seed in seeds or study.plan.seeds for arm in wanted]
 
 
-def run_arm(study: Study, job: Job, out: TextIO) -> None:
-    """Train one arm with one seed in this process, or go on with it. StepFailed as in `run`."""
+def run_arm(study: Study, job: Job, out: TextIO, command: str = "") -> None:
+    """Train one arm with one seed in this process, or go on with it. StepFailed as in `run`;
+    ConfigError if another process of this machine does. `command` goes on with it."""
+    config = bind(study, store_of(study), job)
+    run = study.run_name(*job)
+    with announced(run, config.storage.uri, config.iterations, command=command):
+        _train(study, job, config, out)
+
+
+def _train(study: Study, job: Job, config: ExperimentConfig, out: TextIO) -> None:
     arm, run, store = job[0], study.run_name(*job), store_of(study)
-    config = bind(study, store, job)
     display = Display(out, config.iterations)
     start = Runner(config, run, "inprocess", display)
     begun = latest_iteration(store, run) is not None
@@ -163,9 +172,12 @@ class Scheduler:
     _failed: list[Job] = field(default_factory=list)
 
     def run(self, jobs: Sequence[Job]) -> None:
-        """Run all jobs that are not done. ArmsFailed at the end, with where their logs are."""
+        """Run all jobs that are not done. ArmsFailed at the end, with where their logs are;
+        ConfigError before, if another process of this machine is at one of them."""
         store = store_of(self.study)
         waiting = [job for job in jobs if not is_done(self.study, store, job)]
+        for job in waiting:
+            check_free(self.study.run_name(*job))
         total, began = len(waiting), time.monotonic()
         told = began
         if len(jobs) > total:
@@ -199,7 +211,7 @@ class Scheduler:
         with path.open("ab") as log:
             self._running[job] = subprocess.Popen(
                 [sys.executable, *self.command, "--one", job[0], str(job[1]), digest],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                stdout=log, stderr=log, stdin=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         self._began[job] = time.monotonic()
 
@@ -208,6 +220,7 @@ class Scheduler:
         for job, process in list(self._running.items()):
             if process.poll() is None:
                 continue
+            _close(process)
             del self._running[job]
             name, spent = self.study.run_name(*job), duration(time.monotonic() - self._began[job])
             if process.returncode:
@@ -223,7 +236,7 @@ class Scheduler:
         """How far a run is, as one that is begun can be."""
         arm, run = job[0], self.study.run_name(*job)
         if latest_iteration(store, run) is None:
-            return f"{arm}-s{job[1]} starts"
+            return f"{arm}-s{job[1]} starts{_progress(log_path(self.study, job))}"
         budget = self.study.budget(arm)
         spent = f"{candidates(store, run):,} of {budget:,} candidates" if budget else "evaluates"
         return f"{arm}-s{job[1]} {spent}"
@@ -239,6 +252,31 @@ class Scheduler:
             except subprocess.TimeoutExpired:
                 with _gone():
                     os.killpg(process.pid, signal.SIGKILL)
+            _close(process)
+
+
+def end_with_parent() -> None:
+    """In an arm's process: stop it and all that it started when its scheduler is gone, killed or
+    not; the scheduler holds the other end of our standard input."""
+
+    def watch() -> None:
+        while os.read(0, 1):  # not by sys.stdin, whose lock the interpreter's end would wait for
+            pass
+        os.killpg(os.getpgid(0), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _close(process: "subprocess.Popen[bytes]") -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+def _progress(log: Path) -> str:
+    """`: warm_start-tool 582/600 steps, 5,498 tokens/s` from the last line of an arm's log."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    parts = lines[-1].split(" | ") if lines else []
+    return f": {parts[1]}" if len(parts) > 1 else ""
 
 
 def _gone() -> contextlib.AbstractContextManager[None]:

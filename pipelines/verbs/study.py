@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 from typing import Any
 
 from pipelines import arguments
@@ -66,16 +67,19 @@ def _study(options: argparse.Namespace) -> int:
 def _one(study: Any, options: argparse.Namespace) -> int:
     """The process of one arm and seed; ConfigError if the file is no longer what was begun."""
     from components.errors import ConfigError
-    from pipelines.study.running import run_arm
+    from pipelines.study.running import end_with_parent, run_arm
 
     arm, seed, digest = options.one
     if study.digest(arm, int(seed)) != digest:
         raise ConfigError(
             f"{options.study}: arm {arm} was changed while the study ran; start again"
         )
+    end_with_parent()
+    again = ["python", "-m", "pipelines", "study", options.study, *["--short"] * options.short]
+    command = shlex.join([*again, "--arms", arm, "--seeds", seed])
     # Of its own, for what the steps print to standard output goes to the run's logs.
     with os.fdopen(os.dup(1), "w") as out:
-        run_arm(study, (arm, int(seed)), out)
+        run_arm(study, (arm, int(seed)), out, command)
     return arguments.OK
 
 

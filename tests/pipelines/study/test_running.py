@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ NOTE = (
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.runner.RUNS", tmp_path / "runs")
+    monkeypatch.setattr("pipelines.presence.RUNS", tmp_path / "runs")
     monkeypatch.setattr(running, "STUDIES", tmp_path / "studies")
     monkeypatch.setattr("pipelines.study.publishing.STUDIES", tmp_path / "studies")
 
@@ -118,6 +120,72 @@ def test_running_arms_are_told_now_and_then(
         jobs_of(study, ["shared"])
     )
     assert said[0] == "  shared-s0 starts"
+
+
+def test_a_warm_start_is_told_by_its_own_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "TELL_S", 0.0)
+    said: list[str] = []
+    script = "import time; print('preparation | warm_start 5/9 steps | 3 s', flush=True)"
+    Scheduler(
+        load_study(write_study(tmp_path)), ["-c", f"{script}; time.sleep(1)"], 1, said.append,
+        lambda _: time.sleep(0.3),
+    ).run([("start", 0)])  # fmt: skip
+    assert "  start-s0 starts: warm_start 5/9 steps" in said
+
+
+def test_what_another_process_trains_is_refused(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path))
+    held = (
+        "import pathlib; from pipelines import presence; "
+        f"presence.RUNS = pathlib.Path({str(tmp_path / 'runs')!r})\n"
+        "with presence.announced('words-start-s0', 'file://x', 9, command='study it'):\n"
+        "    print('up', flush=True); input()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", held], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdin is not None and other.stdout is not None
+    with other:
+        assert other.stdout.readline() == b"up\n"
+        words = rf"run 'words-start-s0' is being driven by process {other.pid} .*\(study it\)"
+        with pytest.raises(ConfigError, match=words):
+            Scheduler(study, ["-c", "raise SystemExit(3)"], 1, print).run(jobs_of(study))
+        with pytest.raises(ConfigError, match=words):
+            run_arm(study, ("start", 0), sys.stdout)
+        other.stdin.close()
+    assert not (tmp_path / "studies").exists()
+
+
+def test_arms_end_with_a_scheduler_that_is_killed(tmp_path: Path) -> None:
+    arm, pid = tmp_path / "arm.py", tmp_path / "pid"
+    arm.write_text(
+        "import os, pathlib, time; from pipelines.study.running import end_with_parent\n"
+        f"end_with_parent(); pathlib.Path({str(pid)!r}).write_text(f'{{os.getpid()}}.')\n"
+        "time.sleep(60)\n"
+    )
+    scheduler = (
+        "from pipelines.study import plan, running; "
+        f"study = plan.load_study({str(write_study(tmp_path))!r}); "
+        f"running.Scheduler(study, [{str(arm)!r}], 1, print).run([('start', 0)])"
+    )
+    killed = subprocess.Popen(
+        [sys.executable, "-c", scheduler], cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert _soon(lambda: pid.exists() and pid.read_text().endswith("."))
+    killed.kill()
+    killed.wait()
+    number = int(pid.read_text().removesuffix("."))
+    assert _soon(lambda: not Path(f"/proc/{number}").exists())
+
+
+def _soon(met: Callable[[], bool], seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not met() and time.monotonic() < end:
+        time.sleep(0.05)
+    return met()
 
 
 def schedule(tmp_path: Path, script: str, **changes: object) -> list[str]:
