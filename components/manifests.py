@@ -97,7 +97,7 @@ def load_manifest(store: Store, key: str) -> StepManifest:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StorageError(
             f"{store.uri}/{key}: no manifest of a step ({' '.join(str(error).split())}); "
-            "delete it to compute the step again"
+            f"{_way_out('it')}"
         ) from error
     raise StorageError(f"{store.uri}/{key}: schema_version {version!r}, expected {SCHEMA_VERSION}")
 
@@ -156,8 +156,15 @@ def verify_output(store: Store, key: str, name: str, found: str, manifest: StepM
     if found != expected:
         raise StorageError(
             f"{store.uri}/{output_key(key, name)}: sha256 expected {expected}, got {found}; "
-            f"delete {store.uri}/{key} to compute the step again"
+            f"{_way_out(f'{store.uri}/{key}')}"
         )
+
+
+def _way_out(what: str) -> str:
+    return (
+        f"delete {what} to compute the step again, if its iteration is not done yet; else put it "
+        "back from a backup: nothing is trained by it any more, but reports and replays read it"
+    )
 
 
 def _prefix(run: str, iteration: int) -> str:

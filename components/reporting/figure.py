@@ -67,7 +67,10 @@ def line_chart(
     drawn = [curve for curve in curves if curve.points]
     data = [trace for curve in drawn for trace in _traces(curve, len(drawn) > 1)]
     own: dict[str, Any] = {
-        "xaxis": {"title": {"text": x_axis}, "tickformat": "d" if x_axis == "iteration" else ""},
+        "xaxis": {
+            "title": {"text": x_axis},
+            **(_whole_ticks(drawn) if x_axis == "iteration" else {}),
+        },
         "yaxis": {"title": {"text": axis}, "rangemode": "tozero"},
     }
     for name, value in (layout or {}).items():
@@ -113,6 +116,14 @@ def number(value: float) -> str:
     """At most four significant digits."""
     value = _clean(value)
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
+
+
+def _whole_ticks(curves: Sequence[Curve]) -> dict[str, Any]:
+    """Of iterations: no half ones, which would be labelled as whole ones."""
+    places = [point.x for curve in curves for point in curve.points]
+    span = max(places, default=0.0) - min(places, default=0.0)
+    steps = (base * 10**power for power in range(9) for base in (1, 2, 5))
+    return {"tick0": 0, "dtick": next(step for step in steps if span <= 8 * step)}
 
 
 def _traces(curve: Curve, legend: bool) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from components.policies import PolicyRef
 from components.settings import TrackingConfig
 from components.tracking.connection import open_client, tracking_uri, translated
 from components.tracking.manifest import TeamManifest
-from components.tracking.registry import MANIFEST
+from components.tracking.whole import MANIFEST
 
 _URIS = ("rolewise.uri", "rolewise.base_uri")
 _PAGE = 100

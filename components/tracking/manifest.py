@@ -104,8 +104,10 @@ class TeamManifest:
         try:
             refs = {name: PolicyRef.from_json(ref) for name, ref in values["policies"].items()}
             pins = {name: PolicyPin(**pin) for name, pin in values.get("pins", {}).items()}
-            return TeamManifest(**{**values, "policies": refs, "pins": pins})
-        except (KeyError, TypeError, AttributeError) as error:
+            numbers = {name: float(value) for name, value in values["evaluation"].items()}
+            read = {"policies": refs, "pins": pins, "evaluation": numbers}
+            return TeamManifest(**(values | read))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise TrackingError(
                 f"team manifest: bad field {error}; got {sorted(values)}"
             ) from error

@@ -17,12 +17,18 @@ from components.errors import TrackingError
 from components.settings import TrackingConfig
 from components.tracking.connection import is_server, open_client, tracking_uri, translated
 from components.tracking.manifest import TeamManifest
-from components.tracking.whole import check_aliases, check_whole
+from components.tracking.whole import (
+    DIGEST,
+    MANIFEST,
+    PUT_BACK,
+    check_aliases,
+    check_unedited,
+    check_whole,
+    digest_of,
+)
 
 CHAMPION = "champion"
 CANDIDATE = "candidate"
-MANIFEST = "rolewise.manifest"
-"""Tag of a team model's version."""
 CARD = "README.md"
 """The model card among a promotion's artifacts; the tag `rolewise.card` says where it is."""
 
@@ -89,11 +95,13 @@ def read_alias(settings: TrackingConfig, team: str, alias: str) -> TeamManifest 
         version = _aliased(client, team, alias)
         if version is None:
             return None
-        manifest = read_manifest(client.get_model_version(team, version))
+        found = client.get_model_version(team, version)
+        manifest = read_manifest(found)
         check_aliases(
             manifest, alias, {name: _aliased(client, name, alias) for name in manifest.versions}
         )
         check_whole(client, manifest, version)
+        check_unedited(found.tags, manifest, version)
     return manifest
 
 
@@ -110,8 +118,10 @@ def read_version(settings: TrackingConfig, team: str, version: str) -> TeamManif
     """The manifest of one version of the team. TrackingError if it is none, mixed or not ours."""
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"reading team {team!r} version {version}"):
-        manifest = read_manifest(_existing(client, team, version))
+        found = _existing(client, team, version)
+        manifest = read_manifest(found)
         check_whole(client, manifest, version)
+        check_unedited(found.tags, manifest, version)
     return manifest
 
 
@@ -140,8 +150,7 @@ def read_manifest(version: Any) -> TeamManifest:
         manifest = TeamManifest.from_json(version.tags[MANIFEST])
     except TrackingError as error:
         raise TrackingError(
-            f"team {version.name!r} version {version.version}: tag {MANIFEST}: {error}; put it "
-            "back from manifest.json, which the version's source or its run's artifacts hold"
+            f"team {version.name!r} version {version.version}: tag {MANIFEST}: {error}; {PUT_BACK}"
         ) from error
     return replace(manifest, versions=manifest.versions | {version.name: str(version.version)})
 
@@ -188,7 +197,8 @@ def _register_team(
         for role, name in ((role, manifest.model(role)) for role in manifest.roles)
     )
     note = f"Team of run `{manifest.run}`, iteration {manifest.iteration}. {numbers}\n\n{roles}"
-    tags = _tags(manifest) | {MANIFEST: manifest.to_json()}
+    text = manifest.to_json()
+    tags = _tags(manifest) | {MANIFEST: text, DIGEST: digest_of(text)}
     tags["rolewise.gate"] = "passed" if manifest.gate.get("promoted") else "refused"
     where = source or next(iter(manifest.policies.values())).uri
     version = _version(client, manifest.team, where, training_run, tags, note)

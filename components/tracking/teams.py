@@ -8,7 +8,8 @@ from components.errors import TrackingError
 from components.settings import TrackingConfig
 from components.tracking.connection import open_client, tracking_uri, translated
 from components.tracking.manifest import TeamManifest
-from components.tracking.registry import MANIFEST, read_alias, read_manifest, read_version
+from components.tracking.registry import read_alias, read_manifest, read_version
+from components.tracking.whole import MANIFEST
 
 _VERSION = re.compile(r"v?([0-9]+)")
 """A version; MLflow takes no alias of the form `v2`."""

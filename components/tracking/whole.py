@@ -4,11 +4,18 @@ A manifest can be edited and a version registered by hand; the tags that each ro
 when it was registered say where its weights are from. A mixture was never evaluated.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from components.errors import TrackingError
 from components.tracking.manifest import TeamManifest
+
+MANIFEST = "rolewise.manifest"
+"""Tag of a team model's version."""
+DIGEST = "rolewise.manifest_sha256"
+"""Tag beside it."""
+PUT_BACK = "put it back from manifest.json, which the version's source or its run's artifacts hold"
 
 
 def check_whole(client: Any, manifest: TeamManifest, version: str) -> None:
@@ -27,6 +34,21 @@ def check_whole(client: Any, manifest: TeamManifest, version: str) -> None:
             f"{'; '.join(faults)}. Roles learn together and were never evaluated like this: "
             f"promote a whole team, or `python -m pipelines rollback {manifest.team}`"
         )
+
+
+def check_unedited(tags: Mapping[str, str], manifest: TeamManifest, version: str) -> None:
+    """TrackingError if the manifest is not what was registered; older versions have no digest."""
+    registered = tags.get(DIGEST)
+    if registered not in (None, digest_of(tags[MANIFEST])):
+        raise TrackingError(
+            f"team {manifest.team!r} version {version}: tag {MANIFEST} was edited: sha256 expected "
+            f"{registered}; {PUT_BACK}"
+        )
+
+
+def digest_of(manifest: str) -> str:
+    """sha256 of a manifest's text."""
+    return hashlib.sha256(manifest.encode()).hexdigest()
 
 
 def check_aliases(manifest: TeamManifest, alias: str, found: Mapping[str, str | None]) -> None:

@@ -10,6 +10,7 @@ from components.errors import TrackingError
 from components.promotion.rollback import plan, rollback
 from components.state import read_state
 from components.tracking import registry, teams
+from components.tracking.whole import DIGEST, MANIFEST
 from tests.components.promotion.promoting import Step, copied, prepared
 
 
@@ -29,9 +30,9 @@ def two(original: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step
 def edit(step: Step, change: Any) -> None:
     """The manifest of the champion's version, by hand."""
     tags = step.client.get_model_version("traced", "2").tags
-    values = json.loads(tags[registry.MANIFEST])
+    values = json.loads(tags[MANIFEST])
     change(values)
-    step.client.set_model_version_tag("traced", "2", registry.MANIFEST, json.dumps(values))
+    step.client.set_model_version_tag("traced", "2", MANIFEST, json.dumps(values))
 
 
 def test_an_edited_version_names_role_and_both_versions(two: Step) -> None:
@@ -56,6 +57,28 @@ def test_edited_weights_are_seen(two: Step) -> None:
     edit(two, lambda values: values["policies"].update({"a": older.to_json()}))
     with pytest.raises(TrackingError, match=r"role 'A' .* is a@4-\w+ of r@4, expected a@3-\w+"):
         registry.champion(two.config)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda values: values["evaluation"].update({"validation/success": 0.99}), "was edited"),
+        (lambda values: values["envs"].clear(), "version 2: tag rolewise.manifest was edited"),
+        (lambda values: values["evaluation"].update({"validation/success": "x"}), "bad field"),
+        (lambda values: values.pop("roles"), "team 'traced' version 2: .*bad field .*put it back"),
+    ],
+)
+def test_what_was_written_over_the_evidence_is_seen(two: Step, change: Any, words: str) -> None:
+    edit(two, change)
+    for selector in ("champion", "v2"):
+        with pytest.raises(TrackingError, match=words):
+            teams.find_team(two.config.tracking, "traced", selector)
+    assert teams.find_team(two.config.tracking, "traced", "v1").label == "r@3"
+
+
+def test_a_version_of_before_digests_is_read(two: Step) -> None:
+    two.client.delete_model_version_tag("traced", "2", DIGEST)
+    assert teams.find_team(two.config.tracking, "traced", "champion").label == "r@4"
 
 
 def test_a_role_registered_by_hand_is_no_role_of_ours(two: Step) -> None:

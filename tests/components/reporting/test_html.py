@@ -12,7 +12,7 @@ from components.config import OPEN_ENDED
 from components.reporting.budget import Hardware
 from components.reporting.charts import charts
 from components.reporting.experiments import experiments
-from components.reporting.figure import number
+from components.reporting.figure import Curve, Point, line_chart, number
 from components.reporting.html import html_report, report
 from components.reporting.summary import RunSummary
 from tests.components.reporting.made_up import make_iteration, make_result, make_summary
@@ -72,6 +72,13 @@ def test_every_chart_has_axis_titles_and_data_that_plotly_takes() -> None:
     for figure in [*drawn(make_run()), *drawn(make_run(), make_run(1), make_run(2, shift=9))]:
         assert figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
         assert all(len(trace.x) == len(trace.y) > 0 for trace in figure.data)
+
+
+@pytest.mark.parametrize(("last", "step"), [(2, 1), (8, 1), (9, 2), (30, 5), (300, 50)])
+def test_iterations_have_whole_ticks(last: int, step: int) -> None:
+    curve = Curve("a", [Point(0, 1.0, 1.0, 1.0), Point(last, 2.0, 2.0, 2.0)])
+    axis = line_chart("t", "n", "a", [curve]).layout["xaxis"]
+    assert (axis["tick0"], axis["dtick"]) == (0, step)
 
 
 def test_a_role_has_one_colour_everywhere() -> None:

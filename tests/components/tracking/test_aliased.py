@@ -11,7 +11,8 @@ from components.tracking import aliased as module
 from components.tracking.aliased import Aliased, aliased, has_registry
 from components.tracking.connection import open_client
 from components.tracking.manifest import TeamManifest
-from components.tracking.registry import MANIFEST, read_version
+from components.tracking.registry import read_version
+from components.tracking.whole import MANIFEST
 from tests.components.tracking.stores import Tracked
 
 
