@@ -47,6 +47,14 @@ def charts(found: Sequence[Experiment]) -> list[Chart]:
     return [chart for chart in drawn if chart.data]
 
 
+_CROSS = {
+    "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": "policies swapped",
+    "legendgroup": "swapped", "showlegend": True,
+    "marker": {"symbol": "x", "size": 11, "color": "var(--ink)"},
+}  # fmt: skip
+"""In the legend, for the crosses have their experiments' colours."""
+
+
 def success(found: Sequence[Experiment]) -> Chart:
     """Success on held-out tasks with its band; of one experiment each environment too; the
     swapped team as a cross."""
@@ -59,7 +67,7 @@ def success(found: Sequence[Experiment]) -> Chart:
     note = f"Greedy play on held-out validation tasks; {interval_note(found)}."
     chart = line_chart("Success", note, "solved tasks, %", curves, layout=PERCENT, wide=True)
     crosses = [cross for place, item in enumerate(found) if (cross := swapped(item, place))]
-    chart.data.extend(crosses)
+    chart.data.extend([*crosses, *([_CROSS] if crosses else [])])
     return chart
 
 
@@ -170,7 +178,7 @@ def swapped(item: Experiment, place: int) -> dict[str, object] | None:
     colour = f"var(--c{place % COLOURS})"
     return {
         "type": "scatter", "mode": "markers", "x": [max(iterations(item))], "y": [value],
-        "name": "policies swapped", "legendgroup": "swapped", "showlegend": place == 0,
+        "name": "policies swapped", "legendgroup": "swapped", "showlegend": False,
         "marker": {"symbol": "x", "size": 11, "color": colour},
         "error_y": {"type": "data", "symmetric": False, "array": [high - value],
                     "arrayminus": [value - low], "color": colour},

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -49,10 +49,19 @@ def experiments(runs: Sequence[RunSummary]) -> list[Experiment]:
     for run in runs:
         groups.setdefault(_key(run.config), []).append(run)
     firsts = [found[0].config for found in groups.values()]
+    names = [run.run for run in runs] if _named(groups.values()) else labels(firsts)
     return [
         Experiment(label, sorted(found, key=lambda run: run.config.seed))
-        for label, found in zip(labels(firsts), groups.values(), strict=True)
+        for label, found in zip(names, groups.values(), strict=True)
     ]
+
+
+def _named(groups: Collection[Sequence[RunSummary]]) -> bool:
+    """Whether the experiments are single runs, with names that people gave them."""
+    return len(groups) > 1 and all(
+        len(found) == 1 and not found[0].run.endswith(found[0].config.digest()[:8])
+        for found in groups
+    )
 
 
 def labels(configs: Sequence[ExperimentConfig]) -> list[str]:

@@ -24,14 +24,19 @@ BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def publish(
-    study: Study, file: str | None, say: Callable[[str], None], others: Sequence[str] = ()
+    study: Study,
+    file: str | None,
+    say: Callable[[str], None],
+    others: Sequence[str] = (),
+    published: str | None = None,
 ) -> None:
     """Print and write what is done, here and in `others`: results.json of other machines.
 
     With `file`, also into README.md, results.json and the curves beside it, where runs that are in
-    that results.json and not done here stay.
+    that results.json and not done here stay. `published`: a study's file, whose results.json is
+    told where nothing is done here.
     """
-    found = with_others(study, results(study, say), others)
+    found = _or_published(study, with_others(study, results(study, say), others), published, say)
     if file is not None:
         found = with_others(study, found, _own(Path(file).parent), left_out=say)
     if not found:
@@ -58,10 +63,12 @@ def tell_some(
     seeds: Sequence[int],
     say: Callable[[str], None],
     others: Sequence[str] = (),
+    published: str | None = None,
 ) -> None:
     """Print the tables of some arms and seeds (none given: of all), and write nothing: what is
     written is always the whole study."""
-    whole = with_others(study, results(study, say, arms, seeds), others)
+    here = with_others(study, results(study, say, arms, seeds), others)
+    whole = _or_published(study, here, published, say)
     found = [item for item in whole if chosen((item.arm, item.seed), arms, seeds)]
     if not found:
         say(f"{study.plan.name}: no run of these arms and seeds is done yet")
@@ -69,6 +76,16 @@ def tell_some(
     _tell_codes(found)
     say(report_text(_of_arms(study, arms), found))
     say("of the arms and seeds that were asked for; no file was written")
+
+
+def _or_published(
+    study: Study, found: list[RunResult], file: str | None, say: Callable[[str], None]
+) -> list[RunResult]:
+    own = [] if file is None or found else _own(Path(file).parent)
+    if own:
+        found = with_others(study, [], own, left_out=say)
+        say(f"no run is done here; these are of {own[0]}")
+    return found
 
 
 def _of_arms(study: Study, arms: Sequence[str]) -> Study:

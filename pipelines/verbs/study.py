@@ -53,14 +53,16 @@ def _study(options: argparse.Namespace) -> int:
     _check(study, options)
     if options.one:
         return _one(study, options)
+    published = options.study if options.results and not options.short else None
     if not options.results:
         command = ["-m", "pipelines", "study", options.study, *["--short"] * options.short]
         jobs = jobs_of(study, options.arms, options.seeds)
         Scheduler(study, command, options.jobs, print).run(jobs)
     elif options.arms or options.seeds:
-        tell_some(study, options.arms, options.seeds, print, options.others)
+        tell_some(study, options.arms, options.seeds, print, options.others, published)
         return arguments.OK
-    publish(study, options.study if options.write else None, print, options.others)
+    page = options.study if options.write else None
+    publish(study, page, print, options.others, published)
     return arguments.OK
 
 

@@ -18,7 +18,7 @@ def make_run(seed: int = 0, shift: int = 0, **sections: Any) -> RunSummary:
         new = own.model_copy(update=values) if hasattr(own, "model_copy") else values
         config = config.model_copy(update={name: new})
     rows = [_row(row, shift) for row in summary.rows]
-    run = f"quickstart-{seed}-{abs(hash(str(sections))) % 10_000}"
+    run = f"{config.name}-{config.digest()[:8]}"
     return replace(summary, run=run, config=config, rows=rows)
 
 

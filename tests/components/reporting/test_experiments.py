@@ -28,6 +28,13 @@ def test_runs_that_differ_in_their_seed_are_one_experiment() -> None:
     assert differences([first.config, second.config]) == {"rollout.beam": ["1", "2"]}
 
 
+def test_single_runs_are_called_by_the_names_that_people_gave() -> None:
+    runs = [replace(make_run(), run="first"), replace(make_run(rollout={"beam": 2}), run="second")]
+    assert [found.label for found in experiments(runs)] == ["first", "second"]
+    runs.append(replace(make_run(1), run="third"))  # the first one's other seed
+    assert [found.label for found in experiments(runs)] == ["beam 1", "beam 2"]
+
+
 def test_labels_say_the_most_telling_settings_first() -> None:
     more = {"num_candidates": 8, "beam": 2, "engine": "vllm"}
     runs = [make_run(), make_run(evaluation={"num_tasks": 9}, rollout=more)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.__main__ import main
 from pipelines.study import running
 from pipelines.study.code import codes_of, difference, note_code, this_code
 from pipelines.study.plan import load_study
@@ -96,3 +97,24 @@ def test_publishing_says_so_on_stderr_and_shows_nothing(
     assert apart.err.startswith("note: not all runs were") and apart.err.count("\n") == 1
     kept = json.loads((tmp_path / "build/studies/words/results.json").read_text())
     assert [item["code"] for item in kept] == [[OLD], [NEW]]
+
+
+def test_where_nothing_is_done_the_published_results_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write_study(tmp_path, seeds=[0, 1])
+    study = load_study(path)
+    found = [
+        replace(make_result("team", seed, {"validation": 0.5}), digest=study.digest("team", seed))
+        for seed in (0, 1)
+    ]
+    written(tmp_path / "results.json", *found)
+    for more, seeds in ([], 2), (["--seeds", "1"], 1):
+        assert main(["study", str(path), "--results", *more]) == 0
+        told = capsys.readouterr().out
+        assert f"no run is done here; these are of {tmp_path}/results.json" in told
+        assert f"| the team | {seeds} |" in told
+    (tmp_path / "results.json").unlink()
+    assert main(["study", str(path), "--results"]) == 0
+    assert "no run is done yet" in capsys.readouterr().out
