@@ -26,8 +26,8 @@ success leaves out 0 and the exact McNemar test agrees."""
 def add(verbs: Any) -> None:
     """Add the verb."""
     verb = arguments.add_verb(verbs, "compare", _compare, TEXT, MORE)
-    verb.add_argument("first", metavar="A")
-    verb.add_argument("second", metavar="B")
+    verb.add_argument("first", metavar="A", help="a team; its experiment's tasks are played")
+    verb.add_argument("second", metavar="B", help="the team that it is compared to")
     verb.add_argument("--store", metavar="URI", help="where the runs are; of teams: as registered")
     arguments.add_tracking(verb)
     verb.add_argument(
@@ -38,7 +38,10 @@ def add(verbs: Any) -> None:
         "--evaluate", action="store_true",
         help="play what is not stored, both teams on the tasks of A's experiment",
     )  # fmt: skip
-    verb.add_argument("--confidence", type=float, default=0.95, metavar="P")
+    verb.add_argument(
+        "--confidence", type=float, default=0.95, metavar="P",
+        help="of the intervals, from 0.5 to 0.9999; default: 0.95",
+    )  # fmt: skip
     verb.add_argument("--json", action="store_true", help="the result as JSON on stdout")
 
 

@@ -29,13 +29,24 @@ def add(verbs: Any) -> None:
     verb = arguments.add_verb(verbs, "study", _study, TEXT, MORE)
     verb.add_argument("study", metavar="FILE", help="a study's YAML file")
     verb.add_argument("--short", action="store_true", help="its short form: minutes, not hours")
-    verb.add_argument("--jobs", type=int, default=2, metavar="N", help="runs side by side")
+    verb.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="runs side by side; default: 2"
+    )
     verb.add_argument(
         "--arms", nargs="+", default=[], metavar="ARM", help="these, and their starts"
     )
-    verb.add_argument("--seeds", nargs="+", type=int, default=[], metavar="N")
-    verb.add_argument("--results", action="store_true", help="train nothing")
-    verb.add_argument("--write", action="store_true", help="put the results into the README")
+    verb.add_argument(
+        "--seeds", nargs="+", type=int, default=[], metavar="N",
+        help="these of the study's; default: all",
+    )  # fmt: skip
+    verb.add_argument(
+        "--results", action="store_true",
+        help="train nothing: tell what is done here, or else what was published",
+    )  # fmt: skip
+    verb.add_argument(
+        "--write", action="store_true",
+        help="put the results into the README and results.json beside the study's file",
+    )  # fmt: skip
     verb.add_argument(
         "--with", dest="others", nargs="+", default=[], metavar="JSON",
         help="results.json of other machines, for runs that are not done here",
