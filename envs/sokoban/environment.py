@@ -14,7 +14,7 @@ from envs.sokoban import demonstrations, instances, level_sets, parser, prompts
 from envs.sokoban.levels import parse_rows
 from envs.sokoban.options import SokobanOptions, word_limit
 from envs.sokoban.program import run_program
-from envs.sokoban.rewards import planner_rewards, presets, tool_rewards, unjudged
+from envs.sokoban.rewards import acting_rewards, presets, tool_rewards, unjudged
 from envs.sokoban.room import Level, remaining
 from envs.sokoban.state import Proposal, SokobanState, decode, encode, rows_of
 from envs.sokoban.walk import Walk, Word, nothing, walk
@@ -27,7 +27,7 @@ def make_sokoban(options: Mapping[str, JSON], reward: str) -> "Sokoban":
     checked = parse_options(SokobanOptions, "sokoban", options)
     if checked.prompt_style == "compact":
         return CompactSokoban(checked, reward)
-    programs = checked.tool == "program" and checked.roles == "team"
+    programs = checked.tool == "program" and checked.roles != "planner"
     return (ProgramSokoban if programs else Sokoban)(checked, reward)
 
 
@@ -40,7 +40,7 @@ class Sokoban:
 
     def __init__(self, options: SokobanOptions, reward: str) -> None:
         self.options = options
-        self.roles = ("tool", "planner") if options.roles == "team" else ("planner",)
+        self.roles = ("tool", "planner") if options.roles == "team" else (options.roles,)
         self.reward_presets = presets(self.roles)
         check_choice("env.reward", reward, self.reward_presets)
         self.reward = reward
@@ -84,14 +84,14 @@ class Sokoban:
         return prompts.observe(self.options, state, role)
 
     def step(self, state: SokobanState, role: str, completion: str) -> StepResult:
-        """The tool's text is tried on a copy; the planner's is executed.
+        """The tool's text is tried on a copy; the planner's, or a single agent's, is carried out.
 
         ValueError if the episode has ended or there is no such role; no text raises.
         """
         self._check_call(state, role)
         if role == "tool":
-            return self._propose(state, completion, self._run_tool(state.level, completion))
-        return self._act(state, completion)
+            return self._ran(state, completion, self._run_tool(state.level, completion))
+        return self._act(state, self._walk(state.level, completion))
 
     def encode_state(self, state: SokobanState) -> JSON:
         """As a JSON value."""
@@ -121,9 +121,10 @@ class Sokoban:
             return self._set.height, self._set.width
         return self.options.height, self.options.width
 
-    def _propose(
-        self, before: SokobanState, text: str, tried: Walk, output: str = ""
-    ) -> StepResult:
+    def _ran(self, before: SokobanState, text: str, tried: Walk, output: str = "") -> StepResult:
+        """What came of a tool's text: a proposal, or a single agent's action."""
+        if self.options.roles == "tool":
+            return self._act(before, tried)
         shown = "" if self._compact else quotable(text)
         after = replace(before, proposal=Proposal(shown, tried, output))
         return StepResult(after, tool_rewards(self.reward, before.level, tried), Status.RUNNING)
@@ -136,13 +137,12 @@ class Sokoban:
             return nothing(level)
         return run_program(program, level, self.options.action_language)
 
-    def _act(self, before: SokobanState, text: str) -> StepResult:
+    def _act(self, before: SokobanState, taken: Walk) -> StepResult:
         level = before.level
-        taken = self._walk(level, text)
         status = _ENDS.get(taken.word, Status.RUNNING)
         now = Level(level.room, taken.boxes, taken.end(level.player))
         after = SokobanState(now, None, prompts.turn_of(self.options, level, taken), status)
-        return StepResult(after, planner_rewards(self.reward, level, taken), status)
+        return StepResult(after, acting_rewards(self.reward, level, taken), status)
 
     def _walk(self, level: Level, text: str) -> Walk:
         language = self.options.action_language
@@ -184,15 +184,17 @@ class ProgramSokoban(Sokoban):
         texts = [(text, state.level) for state, role, text in attempts if role == "tool"]
         tried = iter(try_programs(self.options.sandbox, self.options.action_language, texts))
         return [
-            self._proposed(state, *next(tried)) if role == "tool" else self._act(state, text)
+            self._judged(state, *next(tried))
+            if role == "tool"
+            else self._act(state, self._walk(state.level, text))
             for state, role, text in attempts
         ]
 
-    def _proposed(
+    def _judged(
         self, before: SokobanState, program: str, tried: Walk | None, output: str
     ) -> StepResult:
         """A program that the sandbox could not run is nobody's answer."""
         if tried is None:
             none = unjudged(self.reward_presets[self.reward], "tool")
             return StepResult(before, none, Status.ERROR)
-        return self._propose(before, program, tried, output)
+        return self._ran(before, program, tried, output)

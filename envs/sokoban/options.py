@@ -83,8 +83,9 @@ class SokobanOptions(Options):
     distinct: Distinct = "mirrored"
     """What splits may not share. mirrored: levels that are one up to turning, mirroring and what
     the player cannot get to; identity: equal rows."""
-    roles: Literal["team", "planner"] = "team"
-    """team: tool, then planner. planner: a single agent without a tool."""
+    roles: Literal["team", "planner", "tool"] = "team"
+    """team: tool, then planner. planner: a single agent without a tool. tool: a single agent whose
+    program is carried out; nobody decides after it."""
     action_language: Language = "moves"
     """moves: U D L R. cells: the cells that the player steps on. pushes: the ways of the boxes."""
     tool: Literal["moves", "program", "search"] = "moves"
@@ -102,8 +103,13 @@ class SokobanOptions(Options):
 
     @model_validator(mode="after")
     def _options_fit_together(self) -> "SokobanOptions":
-        if self.prompt_style == "compact" and self.tool == "program" and self.roles == "team":
+        if self.prompt_style == "compact" and self.tool == "program" and self.roles != "planner":
             raise ValueError("tool program needs prompt_style paper, got compact")
+        if self.roles == "tool" and self.tool == "moves":
+            raise ValueError(
+                "roles tool needs tool search or program, got moves: who writes moves alone is "
+                "roles planner"
+            )
         if self.levels is None and self.level_splits is not None:
             raise ValueError("level_splits needs levels, a folder")
         given = sorted(_GENERATOR & self.model_fields_set)

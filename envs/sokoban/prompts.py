@@ -34,8 +34,12 @@ second row from the top.
 _PROGRAM = """
 Write a Python program that prints the player's moves as one list, such as [U, R, R], {alternative}\
 in a ```python fence. It is run with the grid's rows on standard input and nothing else; the \
-standard library is there, files and the network are not. What it prints is tried on a copy of the \
-room; the planner sees program, output and what came of it.
+standard library is there, files and the network are not. """
+_TRIED = """\
+What it prints is tried on a copy of the room; the planner sees program, output and what came of it.
+"""
+_DONE = """\
+The player does what it finds. If boxes remain, you continue from where that leads.
 """
 _SEARCH = """
 Write one line of this form, and the team's program runs it:
@@ -97,7 +101,7 @@ def _compact(options: SokobanOptions, state: SokobanState, role: str) -> str:
     level, names = state.level, state.level.room.board.names
     scene = f"{_scene(level.room)} boxes {_names(level.room, level.boxes)} at {names[level.player]}"
     scene += f" last {state.last.word.value}" if state.last else ""
-    if role == "tool" or options.roles == "planner":
+    if role == "tool" or options.roles != "team":
         return scene
     walk = state.proposal.walk if state.proposal else None
     if walk is None:
@@ -120,10 +124,12 @@ def _names(room: Room, cells: CellSet) -> str:
 def _paper(options: SokobanOptions, state: SokobanState, role: str) -> str:
     """Rules, room, the turn before, and what to write."""
     named = options.action_language != "moves" or options.tool == "search"
-    parts = [_rules(role, named), _picture(state.level, named), _last(state.last)]
+    alone = options.roles == "tool"
+    rules = _rules("programmer" if alone else role, named)
+    parts = [rules, _picture(state.level, named), _last(state.last)]
     if role == "planner" and options.roles == "team":
         parts.append(_tool(options, state.level, state.proposal))
-    parts.append(_wanted(role, options.tool, options.action_language))
+    parts.append(_wanted(role, options.tool, options.action_language, alone))
     return "".join(parts)
 
 
@@ -135,12 +141,13 @@ def _rules(role: str, named: bool) -> str:
 
 
 @lru_cache
-def _wanted(role: str, tool: str, language: Language) -> str:
-    """What the role is to write."""
+def _wanted(role: str, tool: str, language: Language, alone: bool) -> str:
+    """What the role is to write; `alone`: no planner sees it."""
     if role == "tool" and tool == "search":
-        return _SEARCH
+        return _SEARCH + (_DONE if alone else "")
     if role == "tool" and tool == "program":
-        return _PROGRAM.format(alternative=_ALTERNATIVE[language])
+        program = _PROGRAM.format(alternative=_ALTERNATIVE[language])
+        return program + (_DONE if alone else _TRIED)
     return (_ROUTE if role == "tool" else _DECIDE) + _FORMAT[language]
 
 

@@ -25,16 +25,16 @@ _DENSE = {
 
 
 def presets(roles: tuple[str, ...]) -> dict[str, RewardPreset]:
-    """The declared parts and bounds of `dense` and `outcome` for these roles."""
-    dense: dict[str, Mapping[str, Bounds]] = {"planner": _DENSE}
-    outcome: dict[str, Mapping[str, Bounds]] = {"planner": {}}
-    if "tool" in roles:
-        dense["tool"] = {**_DENSE, "route": _SHAPED}
-        outcome["tool"] = {"solves": _UNIT}
+    """The declared parts and bounds of `dense` and `outcome` for these roles; the last one acts."""
+    dense: dict[str, Mapping[str, Bounds]] = {roles[-1]: _DENSE}
+    outcome: dict[str, Mapping[str, Bounds]] = {roles[-1]: {}}
+    for tool in roles[:-1]:
+        dense[tool] = {**_DENSE, "route": _SHAPED}
+        outcome[tool] = {"solves": _UNIT}
     return {"dense": RewardPreset(_SHAPED, dense), "outcome": RewardPreset(_UNIT, outcome)}
 
 
-def planner_rewards(preset: str, level: Level, walk: Walk) -> Rewards:
+def acting_rewards(preset: str, level: Level, walk: Walk) -> Rewards:
     """Of a turn's walk from `level`: the team's part is where the boxes now stand."""
     if preset == "outcome":
         return Rewards(float(walk.word is Word.OK), {})

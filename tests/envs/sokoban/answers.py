@@ -10,6 +10,7 @@ FUZZED = [
     ({"prompt_style": "compact", "action_language": "cells", "roles": "planner"}, "dense"),
     ({"tool": "search", "action_language": "pushes", "num_boxes": 2}, "outcome"),
     ({"tool": "program", "action_language": "cells"}, "dense"),
+    ({**TINY, "roles": "tool"}, "dense"),
 ]
 
 
