@@ -28,7 +28,7 @@ def test_list_of_one_shows_options_roles_and_rewards(capsys):
     assert "roles: tool, planner (serial)" in out
     assert "  dense: team [-0.5, 1]\n    planner: format [-0.2, 0], legal" in out
     assert "  height: 10\n" in out
-    assert "team | planner. team: tools, then planner." in out
+    assert "team | planner | tool. team: tools, then planner." in out
     assert "  demonstrations.shortest: 0.12\n      Answers of a role without a tool" in out
     assert main(["list", "tests.envs.broken_factories:make_liar"]) == 0
     assert main(["list", "chess"]) == 2
