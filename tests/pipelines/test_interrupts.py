@@ -15,7 +15,9 @@ from pipelines.interrupts import STOPS, interruptible
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    before, hook = {number: signal.getsignal(number) for number in STOPS}, sys.unraisablehook
+    """Begun with handlers that nobody left behind: after an interrupted command they stay."""
+    hook = sys.unraisablehook
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in STOPS}
     yield
     assert sys.unraisablehook is hook
     for number, handler in before.items():
