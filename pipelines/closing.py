@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from components.config import ExperimentConfig
+from components.errors import StorageError
 from components.state import last_committed
 from components.storage import open_store
 from pipelines.driver import verdict
@@ -31,8 +32,12 @@ def tell(found: FoundRun, written: "Written", say: Callable[[str], None]) -> boo
 
     (summary,) = written.summaries
     say("\n".join([text_table(summary), *policy_lines(summary)]))
-    answer = verdict(found.store, found.name, last_committed(found.store, found.name))
-    say(verdict_text(answer))
+    answer = None
+    try:
+        answer = verdict(found.store, found.name, last_committed(found.store, found.name))
+        say(verdict_text(answer))
+    except StorageError as error:  # damaged: all else is shown
+        say(f"promotion: its answer cannot be read: {error}")
     say(f"report: {written.path}")
     say(f"MLflow: {mlflow_command(found.config)}")
     return is_promoted(answer)

@@ -59,7 +59,8 @@ def state_of(found: FoundRun) -> RunState:
     latest = latest_iteration(found.store, found.name)
     driver, overtaken = _word_of_driver(found, latest or 0)
     total = max(driver.iterations if driver else found.config.iterations, latest or 0)
-    closed = latest == total and verdict(found.store, found.name, total) is not None
+    last = latest is not None and total in (latest, OPEN_ENDED)
+    closed = last and verdict(found.store, found.name, latest or 0) is not None
     state, said = _state(driver, closed, overtaken)
     steps = [] if latest is None else committed(found.store, found.name, latest)
     when = max((manifest.finished_unix_s for _, manifest in steps), default=None)

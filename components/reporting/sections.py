@@ -69,7 +69,8 @@ def verdict(summary: RunSummary) -> str:
     answer = summary.verdict
     if answer is None:
         return "<h2>Promotion <span class='pill idle'>not asked</span></h2>"
-    kind, word = ("good", "promoted") if answer.get("promoted") else ("bad", "refused")
+    words = {True: ("good", "promoted"), False: ("bad", "refused"), None: ("idle", "unknown")}
+    kind, word = words[answer.get("promoted")]
     reasons = "".join(f"<p>{escape(str(reason))}</p>" for reason in answer.get("reasons", []))
     return f"<h2>Promotion <span class='pill {kind}'>{word}</span></h2>{reasons}{_asked(answer)}"
 

@@ -75,7 +75,8 @@ class RunSummary:
     final_iteration: int | None = None
     """Whose team `final` is about: the last one, unless the run went on after an evaluation."""
     verdict: Mapping[str, Any] | None = None
-    """Promotion's answer (`promoted`, `reasons`, `gain`, `low`, `high`); None if never asked."""
+    """Promotion's answer (`promoted`, `reasons`, `gain`, `low`, `high`); None if never asked; of
+    an answer that cannot be read only `reasons`, which say so."""
 
     @property
     def roles(self) -> list[str]:
@@ -211,5 +212,4 @@ def _verdict(store: Store, steps: Sequence[Found]) -> dict[str, Any] | None:
         return None
     key, item = asked[-1]
     text = or_left_out("the words", of(item), lambda: read_output(store, key, "verdict"))
-    verdict: dict[str, Any] | None = None if text is None else json.loads(text)
-    return verdict
+    return {"reasons": ["its answer cannot be read"]} if text is None else dict(json.loads(text))

@@ -30,10 +30,10 @@ _DEFAULTS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "GIT_PYTHON_REFRESH": "quiet",
 }
-
-
-_UNREACHABLE = "Max retries exceeded with url"
-"""Of the HTTP library; behind it stand its own objects and the whole request."""
+_UNREACHABLE = re.compile(
+    r"Max retries exceeded with url.*Caused by \w+\((?:\"HTTPS?Connection\([^)]*\): )?(.*)"
+)
+"""Of the HTTP library: between its own objects and the whole request stands what was the matter."""
 
 
 def tracking_uri(settings: TrackingConfig) -> str:
@@ -132,9 +132,11 @@ def without_active_run() -> Iterator[str | None]:
 
 
 def _error(uri: str, action: str, error: Exception) -> TrackingError:
-    reason = " ".join(str(error).split())[:300]
-    if _UNREACHABLE in reason:
-        reason = "no answer"
+    reason = " ".join(str(error).split())
+    if unreachable := _UNREACHABLE.search(reason):
+        told = unreachable[1].rstrip("\"')")
+        reason = f"no answer: {told}"
+    reason = reason[:300]
     fix = f"install {error.name}" if isinstance(error, ModuleNotFoundError) else _fix(uri)
     return TrackingError(public(f"MLflow at {uri}: {action} failed: {reason.rstrip('.')}; {fix}"))
 

@@ -5,7 +5,6 @@ Weights stay in object storage: a version's source is the policy's URI. A tracki
 `rolewise.uri` says where the weights are. The team model's version carries the manifest as a tag.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -47,7 +46,8 @@ def register(
     """
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"registering team {manifest.team!r} ({manifest.label})"):
-        fallback = _log_files(client, manifest, training_run, card)
+        folder = _folder(manifest)
+        fallback = training_run and f"{client.get_run(training_run).info.artifact_uri}/{folder}"
         versions = {
             manifest.model(role): _register_role(
                 client, manifest, role, training_run, fallback if is_server(uri) else None
@@ -56,9 +56,8 @@ def register(
         }
         manifest = replace(manifest, versions=versions)
         team = _register_team(client, manifest, fallback, training_run)
-        if card is not None and fallback is not None:
-            where = (team.team, team.versions[team.team], "rolewise.card", f"{fallback}/{CARD}")
-            client.set_model_version_tag(*where)
+        if training_run is not None:
+            _log_files(client, team, training_run, folder, card)
         return team
 
 
@@ -248,22 +247,25 @@ def _ensure_model(client: Any, name: str, tags: Mapping[str, str]) -> None:
     client.create_registered_model(name, tags=kept, description=note)
 
 
-def _log_files(
-    client: Any, manifest: TeamManifest, training_run: str | None, card: str | None
-) -> str | None:
-    """Put manifest and card among the run's artifacts; returns the folder's URI.
+def _folder(manifest: TeamManifest) -> str:
+    """Among the artifacts of a run, for a team that is not registered yet.
 
     The gate can be asked about one team again, against another champion or for another team name:
     each version has a folder of its own, and keeps what was said of it.
     """
-    if training_run is None:
-        return None
-    pinned = hashlib.sha256(json.dumps(_lasting(manifest.to_json())).encode()).hexdigest()
-    folder = f"promotion/{manifest.iteration:06d}-{pinned[:8]}"
-    client.log_text(training_run, manifest.to_json(), f"{folder}/manifest.json")
+    pinned = digest_of(json.dumps(_lasting(manifest.to_json())))
+    return f"promotion/{manifest.iteration:06d}-{pinned[:8]}"
+
+
+def _log_files(client: Any, team: TeamManifest, run_id: str, folder: str, card: str | None) -> None:
+    """Put the version's manifest, letter by letter, and the card among the run's artifacts."""
+    name, version = team.team, team.versions[team.team]
+    text = client.get_model_version(name, version).tags[MANIFEST]
+    client.log_text(run_id, text, f"{folder}/manifest.json")
     if card is not None:
-        client.log_text(training_run, card, f"{folder}/{CARD}")
-    return f"{client.get_run(training_run).info.artifact_uri}/{folder}"
+        client.log_text(run_id, card, f"{folder}/{CARD}")
+        uri = f"{client.get_run(run_id).info.artifact_uri}/{folder}/{CARD}"
+        client.set_model_version_tag(name, version, "rolewise.card", uri)
 
 
 def _tags(manifest: TeamManifest) -> dict[str, str]:

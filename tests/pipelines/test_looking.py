@@ -33,6 +33,7 @@ from pipelines.profile import load_profile
 from pipelines.verbs import episodes as episodes_verb
 from pipelines.verbs import report as report_verb
 from tests.components.reporting.viewer.rows import make_group
+from tests.pipelines.test_driver import write_verdict
 
 CERTIFICATE = {
     "groups": {"turn": [0], "role": ["tool"], "size": [2], "zero_variance": [0],
@@ -279,6 +280,19 @@ def test_episodes_of_training_and_of_held_out_play(begin: Callable[..., FoundRun
     assert write_episodes(found, 2).num_episodes == 3  # one of training, two held out
     assert write_episodes(found, 2, 1).num_episodes == 6
     assert write_episodes(found).path == Path("build/runs/r/episodes-000002.html")
+
+
+def test_a_damaged_verdict_leaves_the_rest_of_a_report(
+    begin: Callable[..., FoundRun], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = begin()
+    write_verdict(found.store, found.config, "r", 2)
+    (key,) = (k for k in found.store.list("runs/r/steps/000002/promote/") if k.endswith("verdict"))
+    found.store.write(key, b"{")
+    assert report_verb._report(options("r", store=store_of(found), no_episodes=True)) == 0
+    told = capsys.readouterr()
+    assert f"promotion: its answer cannot be read: {found.store.uri}/{key}: sha256" in told.out
+    assert "promote' are left out" in told.err and "report: build/runs/r/report.html" in told.out
 
 
 def test_damaged_answers_leave_the_rest_of_the_page(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.config import ExperimentConfig, load_config
+from components.config import OPEN_ENDED, ExperimentConfig, load_config
 from components.state import register_run, write_state
 from components.storage import open_store
 from pipelines.__main__ import main
@@ -126,6 +126,17 @@ def test_status_tells_the_states_apart(desk: Desk) -> None:
     with announced("r", desk.uri, 5):
         pass
     assert "stopped (its driver ended" in desk.say("status", "r")  # 3 more were asked for
+
+
+def test_a_run_that_a_budget_ends_is_finished_when_its_last_team_was_judged(desk: Desk) -> None:
+    desk.commit(0, 1)
+    with announced("r", desk.uri, OPEN_ENDED):
+        pass
+    assert "stopped (its driver ended" in desk.say("status", "r")
+    write_verdict(desk.store, desk.config, "r", 1)
+    assert desk.say("status", "r").startswith("r: finished, iteration 1 in")
+    desk.commit(2)
+    assert "stopped (its driver ended" in desk.say("status", "r")
 
 
 def test_a_driver_that_others_overtook_is_no_longer_believed(desk: Desk) -> None:

@@ -181,6 +181,10 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
         (("show", f"traced@v{'9' * 30}"), "team 'traced' has no version of 30 digits"),
         (("show", "tra'ced"), 'team "tra\'ced" is not registered'),
         (("show", "traced@a'b"), 'no alias "a\'b"; aliases: candidate, champion'),
+        (
+            ("show", "traced", "--tracking-uri", "http://127.0.0.1:9"),
+            "a new connection: [Errno 111] Connection refused; start",
+        ),
         (("card", "traced", "--tracking-uri", "foo://x"), "tracking URI 'foo://x': expected"),
         (("history", "traced", "--tracking-uri", "./runs"), "tracking URI './runs': expected"),
         (("history", "chess"), "team 'chess' is not registered"),

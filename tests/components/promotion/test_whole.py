@@ -76,6 +76,14 @@ def test_what_was_written_over_the_evidence_is_seen(two: Step, change: Any, word
     assert teams.find_team(two.config.tracking, "traced", "v1").label == "r@3"
 
 
+def test_an_edited_manifest_is_put_back_from_the_runs_artifacts(two: Step) -> None:
+    edit(two, lambda values: values["evaluation"].update({"validation/success": 0.99}))
+    version = two.client.get_model_version("traced", "2")
+    kept = Path(version.tags["rolewise.card"].removeprefix("file://")).parent / "manifest.json"
+    two.client.set_model_version_tag("traced", "2", MANIFEST, kept.read_text())
+    assert teams.find_team(two.config.tracking, "traced", "champion").label == "r@4"
+
+
 def test_a_version_of_before_digests_is_read(two: Step) -> None:
     two.client.delete_model_version_tag("traced", "2", DIGEST)
     assert teams.find_team(two.config.tracking, "traced", "champion").label == "r@4"

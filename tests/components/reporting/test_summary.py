@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from components.reporting.sections import final_evaluation
+from components.reporting.sections import final_evaluation, verdict
 from components.reporting.summary import collect, series
 from components.reporting.table import text_table
 from components.state import TrainingState, write_state
@@ -96,7 +96,9 @@ def test_final_results_and_verdict(world, capsys):
     assert summary.verdict == {"promoted": False, "reasons": ["no"]}
     (key,) = (key for key in store.list(f"runs/{RUN}/steps/000000/promote/") if "verdict" in key)
     store.write(key, b"{")
-    assert collect(store, config, RUN).verdict is None
+    damaged = collect(store, config, RUN)
+    assert damaged.verdict == {"reasons": ["its answer cannot be read"]}
+    assert "<span class='pill idle'>unknown</span></h2><p>its answer" in verdict(damaged)
     assert f"promote' are left out: {store.uri}/{key}: " in capsys.readouterr().err
 
 
