@@ -3,6 +3,10 @@
 Once: a second signal must not end what the first began to put in order. And surely: a signal may
 come while Python runs a finaliser or the callback of a weak reference, where it drops whatever
 rises; then the interrupt comes once more.
+
+And it stays one that was handled: where it rises in code that Python executes from a string (so
+do dataclasses and named tuples make their methods), `python -m` notes it as unhandled and ends the
+process with SIGINT, whatever exit code the program chose. The next string executed clears the note.
 """
 
 import os
@@ -29,6 +33,7 @@ def interruptible() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         before = {}
+        exec("")
         raise
     finally:
         sys.unraisablehook = hook

@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
+import subprocess
 import sys
 import time
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +71,27 @@ def test_an_interrupt_in_the_callback_of_a_weak_reference_comes_again() -> None:
         gc.collect()
         assert reference() is None
         time.sleep(5)
+
+
+IN_A_STRING = """
+import sys
+from pipelines.interrupts import interruptible
+
+try:
+    with interruptible():
+        exec("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(5)")
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_an_interrupt_in_code_from_a_string_leaves_the_exit_code_alone(tmp_path: Path) -> None:
+    (tmp_path / "struck.py").write_text(IN_A_STRING)
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), str(tmp_path)])
+    child = subprocess.run(
+        [sys.executable, "-m", "struck"], env=os.environ | {"PYTHONPATH": paths}, timeout=60
+    )
+    assert child.returncode == 130
 
 
 def test_other_faults_of_finalisers_are_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
