@@ -235,7 +235,7 @@ def parse_config(
         config = ExperimentConfig.model_validate(values)
     except ValidationError as error:
         raise ConfigError(
-            "\n".join(f"{source}: {_sentence(fault)}" for fault in error.errors())
+            "\n".join(f"{source}: {sentence(fault)}" for fault in error.errors())
         ) from error
     except json.JSONDecodeError as error:
         raise ConfigError(f"{source}: not JSON: {error}") from error
@@ -268,11 +268,11 @@ def _apply(content: dict[str, Any], override: str) -> None:
         ) from error
 
 
-def _sentence(fault: Any) -> str:
+def sentence(fault: Any) -> str:
     """`rollout.num_turns: Input should be greater than ..., got 0` in one line."""
     where = "".join(f"{part}." for part in fault["loc"]).removesuffix(".")
     reason = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "extra_forbidden":
+    if fault["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{where}: unknown key"
     if fault["type"] == "missing":
         return f"{where}: missing"

@@ -94,7 +94,7 @@ def load_manifest(store: Store, key: str) -> StepManifest:
         if version == SCHEMA_VERSION:
             refs = {name: OutputRef(**ref) for name, ref in content["outputs"].items()}
             return StepManifest(**{**content, "outputs": refs})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StorageError(
             f"{store.uri}/{key}: no manifest of a step ({' '.join(str(error).split())}); "
             f"{_way_out('it')}"

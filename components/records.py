@@ -262,6 +262,9 @@ def _check_values(path: str | Path, row: type[Row], table: pa.Table) -> None:
         values: Any = column
         while pa.types.is_list(values.type):
             values = pc.list_flatten(values)
+        inner = values.flatten() if pa.types.is_struct(values.type) else [values]
+        if not field.nullable and any(part.null_count for part in inner):
+            raise RecordError(f"{path}: column {field.name!r} has a null inside a row")
         if pa.types.is_floating(values.type):
             finite = pc.is_finite(values)
             if not pc.all(finite, min_count=0).as_py():

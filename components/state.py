@@ -151,7 +151,7 @@ def register_run(store: Store, run: str, config: ExperimentConfig) -> None:
         return
     try:
         first = decisive(_with_defaults(json.loads(store.read(key))))
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise StorageError(
             f"{store.uri}/{key}: not the JSON of a configuration: {error}; delete it to bind run "
             f"{run!r} to this one"
@@ -201,7 +201,7 @@ def _encode(state: TrainingState) -> bytes:
 def _decode(data: bytes, source: str) -> TrainingState:
     try:
         return TrainingState.from_json(json.loads(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{source}: not JSON: {error}") from error
     except RecordError as error:
         raise RecordError(f"{source}: {error}") from error

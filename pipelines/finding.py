@@ -87,11 +87,12 @@ def read_config(store: Store, run: str, storage: StorageConfig) -> ExperimentCon
         )
     try:
         content: Any = json.loads(store.read(key))
+        if not isinstance(content, dict):
+            raise ValueError(f"holds {type(content).__name__}, expected keys and values")
         return parse_config({**content, "storage": storage.model_dump(mode="json")})
-    except (ConfigError, ValueError, TypeError) as error:
-        raise ConfigError(
-            f"{store.uri}/{key}: no configuration of this version: {error}"
-        ) from error
+    except (ConfigError, ValueError, RecursionError) as error:
+        faults = f"no configuration of this version: {'; '.join(str(error).splitlines())}"
+        raise ConfigError(f"{store.uri}/{key}: {faults}") from error
 
 
 def _stored_at(config: ExperimentConfig, uri: str | None) -> ExperimentConfig:

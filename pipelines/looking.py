@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,7 +157,8 @@ def _write_episodes_of(found: FoundRun, summary: "RunSummary", target: Path, rep
     try:
         write_episodes(found, last, against, target, back)
     except RolewiseError as error:  # a report without them is better than none
-        print(f"warning: {found.name}: its episodes are left out: {error}", flush=True)
+        told = f"warning: {found.name}: its episodes are left out: {error}"
+        print(told, file=sys.stderr, flush=True)
         return False
     return True
 

@@ -78,10 +78,14 @@ def _of_run(text: str, store_uri: str | None) -> FoundTeam:
     found = find_run(run, store_uri)
     latest = latest_iteration(found.store, found.name)
     iteration = latest if wanted is None else wanted
-    if latest is None or iteration is None or iteration > latest:
+    if latest is None or iteration is None:
         raise ConfigError(
-            f"run {found.name!r} has no team of iteration {'any' if wanted is None else wanted}; "
-            f"its latest is {'none' if latest is None else latest}"
+            f"run {found.name!r} has no team yet: none of its iterations is committed; its `run` "
+            "command goes on"
+        )
+    if iteration > latest:
+        raise ConfigError(
+            f"run {found.name!r} has no team of iteration {iteration}; expected 0 to {latest}"
         )
     state = read_state(found.store, found.name, iteration)
     team = state.team(found.config)

@@ -77,15 +77,18 @@ def verdict(part: Mapping[str, Any], names: tuple[str, str], confidence: float) 
     success, test = part["success"], part["mcnemar"]
     won = test["only_first"] - test["only_second"]
     clear = (success["low"] > 0 and won > 0) or (success["high"] < 0 and won < 0)
+    rates = [success["first"], success["second"]]
+    gain, low, high = (100 * success[name] for name in ("difference", "low", "high"))
+    decided = clear and test["p"] < 1 - confidence
+    if decided and gain < 0:  # the better one is named first, and its numbers too
+        names, rates, gain, low, high = (names[1], names[0]), rates[::-1], -gain, -high, -low
     numbers = (
-        f"success {_percent(success['first'])} against {_percent(success['second'])}, "
-        f"{100 * success['difference']:+.1f} points ({100 * confidence:g} % interval "
-        f"{100 * success['low']:+.1f} to {100 * success['high']:+.1f}) on {part['num_tasks']} "
+        f"success {_percent(rates[0])} against {_percent(rates[1])}, {gain:+.1f} points "
+        f"({100 * confidence:g} % interval {low:+.1f} to {high:+.1f}) on {part['num_tasks']} "
         f"tasks; McNemar p = {test['p']:.2g}"
     )
-    if clear and test["p"] < 1 - confidence:
-        better, worse = names if success["difference"] > 0 else reversed(names)
-        return f"{better} is better than {worse}: {numbers}"
+    if decided:
+        return f"{names[0]} is better than {names[1]}: {numbers}"
     return f"no clear difference between {names[0]} and {names[1]}: {numbers}"
 
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 COLOURS = 8
 """Variables `--c0` to `--c7`; further names begin again."""
+HATCHES = ("", "/", "x")
+"""Of bars, each time the colours begin again."""
 DASHES = ("solid", "dash", "dot", "dashdot")
 SHADE = 0.15
 """Opacity of an interval's band."""
@@ -92,11 +94,12 @@ def bar_chart(
     x_axis: str,
     wide: bool = True,
 ) -> Chart:
-    """Stacked bars: part -> x -> value."""
+    """Stacked bars: part -> x -> value. Parts beyond the colours have them again, hatched."""
     data = [
         {
             "type": "bar", "name": escape(part), "x": list(values), "y": list(values.values()),
-            "marker": {"color": f"var(--c{place % COLOURS})"},
+            "marker": {"color": f"var(--c{place % COLOURS})",
+                       "pattern": {"shape": HATCHES[place // COLOURS % len(HATCHES)]}},
         }
         for place, (part, values) in enumerate(bars.items())
     ]  # fmt: skip

@@ -108,7 +108,7 @@ def collect(store: Store, config: ExperimentConfig, run: str) -> RunSummary:
         rows = list(pool.map(lambda i: _row(store, i, steps), range(latest + 1)))
     closing = [i for i in range(latest + 1) if _of(steps[i], "evaluate")]
     last = closing[-1] if closing else None
-    final = {} if last is None else results(merged(_of(steps[last], "evaluate")))
+    final = {} if last is None else results(merged(_evaluations(steps[last])))
     return RunSummary(run, config, rows, final, last, _verdict(store, steps))
 
 
@@ -203,6 +203,19 @@ def _result(metrics: Mapping[str, float], prefix: str) -> Result:
 
 def _of(found: Found, step: str) -> Found:
     return [item for item in found if item[1].step == step]
+
+
+def _evaluations(found: Found) -> Found:
+    """An iteration's closing evaluations, at the end the one that its last promotion judged: a
+    later one, against another champion, must not stand beside that verdict."""
+    asked = _of(found, "promote")
+    judged = asked[-1][1].inputs.get("report") if asked else None
+
+    def is_judged(item: tuple[str, StepManifest]) -> bool:
+        report = item[1].outputs.get("report")
+        return report is not None and report.sha256 == judged
+
+    return sorted(_of(found, "evaluate"), key=is_judged)
 
 
 def _verdict(store: Store, steps: Sequence[Found]) -> dict[str, Any] | None:

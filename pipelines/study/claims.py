@@ -68,7 +68,7 @@ def _finding(study: Study, claim: Claim, found: Sequence[RunResult]) -> Finding:
     seeds = sorted(set(first) & set(second))
     if not seeds:
         return Finding(claim, None, 0, of_seeds, were_run, None, None)
-    difference = student([first[seed] - second[seed] for seed in seeds], confidence)
+    difference = _of_shares([first[seed] - second[seed] for seed in seeds], confidence)
     ours, theirs = (sum(end[seed] for seed in seeds) / len(seeds) for end in (first, second))
     learning = _learning(claim, found, confidence)
     measure = claim.first.partition("/")[2] or claim.measure
@@ -84,7 +84,16 @@ def _learning(claim: Claim, found: Sequence[RunResult], confidence: float) -> In
         return None
     first, second = (_by_seed(end, "training", found) for end in (claim.first, claim.second))
     seeds = sorted(set(first) & set(second))
-    return student([first[seed] - second[seed] for seed in seeds], confidence) if seeds else None
+    differences = [first[seed] - second[seed] for seed in seeds]
+    return _of_shares(differences, confidence) if seeds else None
+
+
+def _of_shares(differences: Sequence[float], confidence: float) -> Interval:
+    """Student's interval, cut to what two shares can differ by; unbounded of one seed."""
+    found = student(differences, confidence)
+    if len(differences) == 1:
+        return found
+    return Interval(found.estimate, max(found.low, -1.0), min(found.high, 1.0))
 
 
 def _by_seed(end: str, measure: str, found: Sequence[RunResult]) -> dict[int, float]:

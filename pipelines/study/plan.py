@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from components.config import OPEN_ENDED, ExperimentConfig, parse_config
+from components.config import OPEN_ENDED, ExperimentConfig, parse_config, sentence
 from components.errors import ConfigError
 from components.settings import (
     EvaluationConfig,
@@ -177,7 +177,8 @@ def load_study(path: str | Path, short: bool = False) -> Study:
     try:
         plan = Plan.model_validate(content)
     except ValidationError as error:
-        raise ConfigError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from error
+        faults = (f"{path}: {sentence(fault)}" for fault in error.errors())
+        raise ConfigError("\n".join(faults)) from error
     base = _read(Path(path).parent / plan.config)
     study = _shortened(Study(plan, base), path) if short else Study(plan, base)
     for arm in study.plan.arms:
@@ -216,23 +217,19 @@ def _check_measures(study: Study, path: str | Path) -> None:
                 )
 
 
-def _content(path: str | Path) -> dict[str, Any]:
-    """A study's keys, over those of the study that it is `like`; arms that are null go."""
+def _content(path: str | Path, taken: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """A study's keys, over those of the study that it is `like`; arms that are null go. `taken`:
+    the files that led here."""
     content = _read(path)
     like = content.pop("like", None)
     if like is None:
         return content
-    whole = merged(_content(Path(path).parent / str(like)), content)
+    other = Path(path).parent / str(like)
+    if other.resolve() in (chain := (*taken, Path(path).resolve())):
+        raise ConfigError(f"{path}: like: {like} leads back to it; expected another study's file")
+    whole = merged(_content(other, chain), content)
     whole["arms"] = {name: arm for name, arm in whole["arms"].items() if arm is not None}
     return whole
-
-
-def _faults(error: ValidationError) -> list[str]:
-    return [
-        f"{'.'.join(str(part) for part in item['loc'])}: "
-        f"{item['msg'].removeprefix('Value error, ')}".removeprefix(": ")
-        for item in error.errors()
-    ]
 
 
 def _shortened(study: Study, path: str | Path) -> Study:

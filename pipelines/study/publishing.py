@@ -12,7 +12,7 @@ from pipelines.study.claims import findings
 from pipelines.study.code import difference
 from pipelines.study.figures import write_curves, write_rewards
 from pipelines.study.plan import Study
-from pipelines.study.results import RunResult, chosen, results
+from pipelines.study.results import RunResult, chosen, parse_results, results
 from pipelines.study.running import STUDIES
 from pipelines.study.tables import arms_table, claims_table, note
 
@@ -146,11 +146,11 @@ def _own(folder: Path) -> list[str]:
 
 def _read(path: str) -> list[RunResult]:
     try:
-        return [RunResult.from_json(item) for item in json.loads(Path(path).read_text("utf-8"))]
+        return parse_results(Path(path).read_text("utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path}: not a study's results.json ({error})") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: not a study's results.json: {error}") from error
 
 
 def _keep(found: Sequence[RunResult], folder: Path) -> None:

@@ -3,15 +3,18 @@
 Read from the store's step manifests; nothing is played again.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from components.config import sentence
 from components.errors import ConfigError
 from components.intervals import Interval
 from components.reporting.summary import RunSummary, collect, series
@@ -22,17 +25,21 @@ from pipelines.study.plan import Study
 from pipelines.study.running import ArmsFailed, Job, count, is_done, jobs_of, store_of
 
 _SPENT = re.compile(r"system/[^/]+/cpu_s")
+_CHECKS = ConfigDict(extra="forbid", allow_inf_nan=False)
+Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]  # means of 1.0 may round up
+Natural = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
 class Point:
     """A team on the way: how much had been generated for it, and how good it was."""
 
-    iteration: int
-    candidates: int
+    __pydantic_config__ = _CHECKS
+    iteration: Natural
+    candidates: Natural
     """Generated in training up to this team, that of the arms it starts from included."""
-    tokens: int
-    success: float | None
+    tokens: Natural
+    success: Share | None
     """Greedy play on the validation tasks, in [0, 1]; None if it was not evaluated."""
     turns: float | None
     """Turns per validation episode."""
@@ -42,7 +49,7 @@ class Point:
     """role -> mean reward of the answers that the update before this team was made of."""
     zero_variance: Mapping[str, float]
     """role -> share of groups without signal, of the same."""
-    train_success: float | None = None
+    train_success: Share | None = None
     """Of the training episodes before this team's update, which follow the pick."""
     train_turns: float | None = None
     """Turns per episode of the same."""
@@ -54,10 +61,11 @@ class Point:
 class RunResult:
     """One arm with one seed."""
 
+    __pydantic_config__ = _CHECKS
     arm: str
     seed: int
-    points: Sequence[Point]
-    final: Mapping[str, float]
+    points: Annotated[Sequence[Point], Field(min_length=1)]
+    final: Mapping[str, Share]
     """Benchmark -> success of the last team; `start` is the first team on validation, unless others
     had trained it, `training` the mean over the way between, see `over_training`."""
     num_tasks: Mapping[str, int]
@@ -67,7 +75,7 @@ class RunResult:
     visits: float | None = None
     """How far training's prompts were from greedy play's: the mean over iterations of
     `rollout/train/visits_distance`; None where no rollout evaluated its team."""
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[Share, Share]] = field(default_factory=dict)
     """Benchmark -> the interval of `final` over this run's tasks."""
     digest: str = ""
     """Of the configuration and the budget that it was trained with, see `Study.digest`."""
@@ -107,13 +115,18 @@ class RunResult:
         content = asdict(self)
         return content if self.code else {k: v for k, v in content.items() if k != "code"}
 
-    @staticmethod
-    def from_json(content: Mapping[str, Any]) -> "RunResult":
-        """What `to_json` gave. KeyError or TypeError for anything else."""
-        points = [Point(**point) for point in content["points"]]
-        bounds = {name: (low, high) for name, (low, high) in content["bounds"].items()}
-        code = [str(item) for item in content.get("code", [])]
-        return RunResult(**{**content, "points": points, "bounds": bounds, "code": code})
+
+def parse_results(text: str) -> list[RunResult]:
+    """A list of what `to_json` gave, as JSON. ValueError naming the run, field and value."""
+    try:
+        return TypeAdapter(list[RunResult]).validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if len(first["loc"]) < 2:
+            raise ValueError(sentence(first)) from error
+        entry = json.loads(text)[first["loc"][0]]
+        whose = f"{entry.get('arm', 'arm missing')}, seed {entry.get('seed', 'missing')}"
+        raise ValueError(f"{whose}: {sentence({**first, 'loc': first['loc'][1:]})}") from error
 
 
 def results(

@@ -10,9 +10,9 @@ TEXT = "generate an episode, or one branch of it, again from its seeds, and comp
 MORE = """\
 examples:
   python -m pipelines replay plan_path/train/0/17 --run quickstart-fa64ed1b
-  python -m pipelines replay plan_path/train/0/17 --run experiments/quickstart/config.yaml \\
-      --iteration 3 --branch 0/planner/2
-  python -m pipelines replay quickstart-fa64ed1b/3/plan_path/train/0/17  # an MLflow session
+  python -m pipelines replay plan_path/train/0/200 --run quickstart-fa64ed1b --iteration 3 \\
+      --branch 0/planner/2
+  python -m pipelines replay quickstart-fa64ed1b/3/plan_path/train/0/200  # an MLflow session
   python -m pipelines replay plan_path/validation/0/3 --run quickstart-fa64ed1b --iteration 3
   python -m pipelines replay plan_path/test/0/3 --run quickstart-fa64ed1b --play "closing test"
 

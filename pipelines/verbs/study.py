@@ -45,7 +45,8 @@ def add(verbs: Any) -> None:
     )  # fmt: skip
     verb.add_argument(
         "--write", action="store_true",
-        help="put the results into the README and results.json beside the study's file",
+        help="then put the results into the README and results.json beside the study's file; "
+        "with --results, without training first",
     )  # fmt: skip
     verb.add_argument(
         "--with", dest="others", nargs="+", default=[], metavar="JSON",

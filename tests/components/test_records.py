@@ -172,6 +172,17 @@ def test_a_null_where_none_may_be_is_named(tmp_path: Path) -> None:
         write(tmp_path / "episodes", Episode, bad)
 
 
+@pytest.mark.parametrize("field", ["role", "content"])
+def test_a_null_inside_a_row_is_named(tmp_path: Path, field: str) -> None:
+    sample = make_sample()
+    message: Any = {"role": "user", "content": "go", field: None}
+    turn = dataclasses.replace(sample.scored.candidate.turn, messages=(message,))
+    candidate = dataclasses.replace(sample.scored.candidate, turn=turn)
+    bad = [sample, make_sample(scored=dataclasses.replace(sample.scored, candidate=candidate))]
+    with pytest.raises(RecordError, match="column 'messages' has a null inside a row"):
+        write(tmp_path / "samples", Sample, bad)
+
+
 def test_an_ending_that_there_is_none_of_is_named(tmp_path: Path) -> None:
     path = tmp_path / "episodes"
     table = to_table(Episode, [make_episode()])

@@ -220,7 +220,7 @@ def test_unreadable_episodes_leave_a_report(
     (key,) = (k for k in found.store.list("runs/r/steps/000002/group/") if k.endswith("/samples"))
     found.store.delete(key)
     written = write_report([found])
-    assert "its episodes are left out" in capsys.readouterr().out
+    assert "its episodes are left out" in capsys.readouterr().err
     assert "Curves" in written.path.read_text()
 
 

@@ -43,7 +43,8 @@ def played(store: Store, run: str, iteration: int) -> list[Source]:
         sources.append(Source(iteration, name, rows, own))
     if not sources:
         latest = latest_iteration(store, run)
-        played = f"expected 1 to {latest}" if latest else "none of its iterations is done yet"
+        first = 0 if kept(store, run, 0) else 1
+        played = f"expected {first} to {latest}" if latest else "none of its iterations is done yet"
         raise ConfigError(f"run {run!r}: nothing was played in iteration {iteration}; {played}")
     return sources
 

@@ -45,7 +45,10 @@ def test_ten_more_of_twenty() -> None:
 
 def test_the_other_way_round_and_no_difference() -> None:
     better, worse = team([True] * 19 + [False]), team([False] * 15 + [True] * 5)
-    assert compare(worse, better, NAMES)["verdict"].startswith("new is better than old")
+    back, forth = (compare(*pair, NAMES) for pair in ((worse, better), (better, worse)))
+    told = back["verdict"].removeprefix("new is better than old: ")
+    assert told.startswith("success 95.0 % against 25.0 %, +70.0 points")
+    assert forth["verdict"] == f"old is better than new: {told}"
     even = compare(team([True, False] * 10), team([False, True] * 10), NAMES)
     assert even["verdict"].startswith("no clear difference between old and new")
     assert even["environments"]["all"]["mcnemar"]["p"] == 1.0

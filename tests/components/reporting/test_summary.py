@@ -1,6 +1,5 @@
 """A run's rows from the manifests that real steps commit."""
 
-from pathlib import Path
 
 import pytest
 
@@ -23,14 +22,18 @@ def world(tmp_path):
     config = base.model_copy(update={"storage": base.storage.model_copy(update=settings)})
     store = open_store(config.storage)
 
-    def step(name, iteration, metrics=None, text="{}", extra=None):
-        outputs = {"verdict": str(tmp_path / "out")}
+    def step(name, iteration, metrics=None, text="{}", extra=None, output="verdict", inputs=None):
+        path = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
 
         def compute(_):
-            Path(outputs["verdict"]).write_text(text)
+            path.write_text(text)
             return metrics or {}
 
-        run_step(name, config.to_json(), RUN, iteration, {}, outputs, compute, extra=extra)
+        outputs = {output: str(path)}
+        run_step(
+            name, config.to_json(), RUN, iteration, inputs or {}, outputs, compute, extra=extra
+        )
+        return str(path)
 
     return config, store, step
 
@@ -100,6 +103,20 @@ def test_final_results_and_verdict(world, capsys):
     assert damaged.verdict == {"reasons": ["its answer cannot be read"]}
     assert "<span class='pill idle'>unknown</span></h2><p>its answer" in verdict(damaged)
     assert f"promote' are left out: {store.uri}/{key}: " in capsys.readouterr().err
+
+
+def test_a_later_evaluation_does_not_replace_the_one_that_was_judged(world):
+    """Against another champion, say; it alone has what the judged one has not."""
+    config, store, step = world
+    commit(store, config, 0)
+    reference = "validation/reference"
+    first = evaluation(0.8) | evaluation(0.2, reference)
+    judged = step("evaluate", 0, first, "first", {"champion": "a"}, "report")
+    step("promote", 0, inputs={"report": judged})
+    later = evaluation(0.8) | evaluation(0.8, reference) | evaluation(0.7, "test")
+    step("evaluate", 0, later, "later", {"champion": "b"}, "report")
+    final = {name: result.success for name, result in collect(store, config, RUN).final.items()}
+    assert final == {"validation": 0.8, reference: 0.2, "test": 0.7}
 
 
 def test_a_run_that_went_on_says_whose_final_evaluation_it_has(world):

@@ -12,7 +12,7 @@ from pipelines.study import running
 from pipelines.study.code import codes_of, difference, note_code, this_code
 from pipelines.study.plan import load_study
 from pipelines.study.publishing import publish
-from pipelines.study.results import RunResult
+from pipelines.study.results import parse_results
 from tests.pipelines.study.studies import write_study
 from tests.pipelines.study.test_results import make_result, written
 
@@ -73,9 +73,9 @@ def test_several_versions_are_one_line(codes: list[list[str]], said: str | None)
 def test_results_keep_their_code_and_those_without_stay_as_they_are() -> None:
     known = replace(make_result("team", 0, {}), code=[OLD])
     content = json.loads(json.dumps(known.to_json()))
-    assert content["code"] == [OLD] and RunResult.from_json(content).code == [OLD]
+    assert content["code"] == [OLD] and parse_results(json.dumps([content]))[0] == known
     unknown = make_result("team", 0, {}).to_json()
-    assert "code" not in unknown and RunResult.from_json(unknown).code == []
+    assert "code" not in unknown and parse_results(json.dumps([unknown]))[0].code == []
 
 
 def test_publishing_says_so_on_stderr_and_shows_nothing(

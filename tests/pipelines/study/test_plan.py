@@ -51,9 +51,9 @@ def test_the_short_form_has_a_name_and_budget_of_its_own(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"candidates": 0}, "candidates: Input should be greater than or equal to 1"),
+        ({"candidates": 0}, "candidates: Input should be greater than or equal to 1, got 0"),
         ({"seeds": []}, "seeds: List should have at least 1 item"),
-        ({"budget": 3}, "budget: Extra inputs are not permitted"),
+        ({"budget": 3}, "budget: unknown key"),
         (
             {"arms": ARMS | {"x": {"title": "x", "set": {"policies": {"a": {"base": "run://@y/a"}}}}}},
             "arms.x starts from @y; expected another of",
@@ -70,6 +70,7 @@ def test_the_short_form_has_a_name_and_budget_of_its_own(tmp_path: Path) -> None
             {"claims": [{"text": "c", "first": "team", "second": "nobody"}]},
             "claim 'c' names arm 'nobody'",
         ),
+        ({"like": "study.yaml"}, "like: study.yaml leads back to it; expected another study"),
         ({"seeds": [0, 1, 0]}, r"seeds \[0, 1, 0\] name one twice"),
         (
             {"arms": ARMS | {"start": {"title": "x", "set": {"policies": {"a": {"base": "run://@team/a"}}}}}},
@@ -114,7 +115,7 @@ def test_a_file_that_is_no_text_is_one_line(tmp_path: Path) -> None:
 def test_a_study_with_a_word_wrong_is_told_which(tmp_path: Path) -> None:
     path = write_study(tmp_path)
     path.write_text(path.read_text().replace("\narms:", "\narm:"))
-    with pytest.raises(ConfigError, match="arms: Field required\n.*arm: Extra inputs"):
+    with pytest.raises(ConfigError, match="arms: missing\n.*arm: unknown key"):
         load_study(path)
 
 

@@ -1,6 +1,7 @@
 """Intervals over seeds, claims and their verdicts, tables and curves, from results made by hand."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -298,6 +299,8 @@ def test_results_of_other_settings_are_not_joined(tmp_path: Path) -> None:
         ("[{]", "not a study's results.json"),
         ('[{"arm": "team"}]', "not a study's results.json"),
         ("7", "not a study's results.json"),
+        ("null", "not a study's results.json"),
+        ("[" * 100_000, "not a study's results.json"),
     ],
 )
 def test_files_of_results_that_are_none_are_refused(
@@ -307,6 +310,25 @@ def test_files_of_results_that_are_none_are_refused(
     if content is not None:
         path.write_text(content)
     with pytest.raises(ConfigError, match=f"other.json: {fault}"):
+        with_others(study, [], [str(path)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"final": {"validation": 7}}, "final.validation: Input should be less than .* got 7"),
+        ({"final": {"validation": math.nan}}, "final.validation: Input should be .*finite.* nan"),
+        ({"final": {"validation": "x"}}, "final.validation: .*valid number, got 'x'"),
+        ({"points": []}, "points: .*at least 1 item"),
+        ({"bounds": {"test": [0.2]}}, "bounds.test.1: missing"),
+        ({"colour": "red"}, "colour: unknown key"),
+    ],
+)
+def test_a_damaged_result_is_named(tmp_path: Path, changes: dict[str, Any], fault: str) -> None:
+    study, path = load_study(write_study(tmp_path)), tmp_path / "other.json"
+    whole = json.loads(json.dumps(make_result("team", 0, {}).to_json()))
+    path.write_text(json.dumps([whole, whole | changes]))
+    with pytest.raises(ConfigError, match=f"other.json: .*: team, seed 0: {fault}"):
         with_others(study, [], [str(path)])
 
 

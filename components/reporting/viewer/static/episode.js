@@ -93,12 +93,12 @@ function rewardParts(answer) {
 
 // The reward as a bar from zero; the line is the group's mean.
 function bar(reward, reach, mean) {
-  const at = (value) => 50 + (50 * value) / reach;
+  const at = (value) => 50 + 50 * (value / reach);
   const picture = svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" });
   if (reward === null) return picture;
   const [from, to] = [Math.min(50, at(reward)), Math.max(50, at(reward))];
   picture.append(svg("rect", { x: from, y: 0, width: Math.max(to - from, 0.6), height: 6, class: reward < 0 ? "below" : "above" }));
-  if (mean !== null) picture.append(svg("rect", { x: at(mean) - 0.4, y: 0, width: 0.8, height: 6, class: "mean" }));
+  if (Number.isFinite(mean)) picture.append(svg("rect", { x: at(mean) - 0.4, y: 0, width: 0.8, height: 6, class: "mean" }));
   return picture;
 }
 
@@ -111,7 +111,7 @@ function map(own, cards) {
     const width = 16 * group.answers.length;
     const dots = svg("svg", { width, height: 16, viewBox: `0 0 ${width} 16`, "aria-hidden": "true" });
     group.answers.forEach((answer, k) => {
-      const share = answer.reward === null ? 0 : high > low ? (answer.reward - low) / (high - low) : 0.5;
+      const share = answer.reward === null ? 0 : high > low ? (answer.reward / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
       const dot = svg("circle", { cx: 8 + 16 * k, cy: 8, r: 5, class: answer.reward === null ? "lost" : "dot" });
       dot.style.fillOpacity = 0.12 + 0.88 * share;
       dots.append(dot);

@@ -2,7 +2,7 @@
 
 const get = (id) => document.getElementById(id);
 const names = ["outcome", "role", "groups", "change", "order"];
-let index, pair, list, shown = -1, drawing = 0, searching = 0, matches = null;
+let index, pair, list, shown = -1, drawing = 0, searching = 0, matches = null, strange = "";
 
 async function start() {
   index = await unpack("index");
@@ -12,7 +12,7 @@ async function start() {
   for (const status of ["any", ...statuses]) get("outcome").append(el("option", { value: status }, MEANING[status] || status));
   for (const role of ["any", ...index.roles]) get("role").append(el("option", { value: role }, plain(role)));
   list = new EpisodeList(get("list"), describe, look);
-  get("filters").addEventListener("change", (event) => { if (event.target.id !== "search") apply(); });
+  get("filters").addEventListener("change", (event) => { if (event.target.id !== "search") { strange = ""; apply(); } });
   get("filters").addEventListener("submit", (event) => event.preventDefault());
   get("search").addEventListener("input", later(apply, 120));
   get("episode").addEventListener("click", onClick);
@@ -32,11 +32,14 @@ function later(work, wait) {
 function fromAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1));
   if (location.hash && ![...wanted.keys()].some((name) => ["e", "source", ...names, "search", "texts"].includes(name))) return apply();
+  const unknown = [];
   for (const name of ["source", ...names]) {
     const control = get(name), value = wanted.get(name);
     const known = [...control.options].some((option) => option.value === value);
     control.value = known ? value : control.options[0]?.value ?? "";
+    if (value !== null && !known) unknown.push(`${name}=${value}`);
   }
+  strange = unknown.length ? `; the address asks for ${unknown.map(plain).join(", ")}, which is not here` : "";
   get("search").value = wanted.get("search") || "";
   get("texts").checked = wanted.get("texts") === "1";
   const episode = wanted.get("e");
@@ -76,7 +79,7 @@ async function apply(keep) {
   }
   const rows = select(index, pair, choice);
   const total = index.rows.source.reduce((count, own) => count + (own === source), 0);
-  get("count").textContent = `${rows.length.toLocaleString("en")} of ${total.toLocaleString("en")} episodes`;
+  get("count").textContent = `${rows.length.toLocaleString("en")} of ${total.toLocaleString("en")} episodes${strange}`;
   list.show(rows, typeof keep === "number" && keep >= 0 ? keep : shown);
 }
 

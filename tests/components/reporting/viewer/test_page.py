@@ -185,6 +185,15 @@ def test_an_address_leads_to_an_episode(page: Page, tmp_path: Path) -> None:
     assert page.value("document.getElementById('order').value") == "turns"
 
 
+def test_an_address_that_asks_for_what_is_not_here_is_told_so(page: Page, tmp_path: Path) -> None:
+    page.open("about:blank")
+    page.open(many(tmp_path) + "#outcome=won&role=tool")
+    told = "; the address asks for outcome=won, which is not here"
+    page.wait(f"document.getElementById('count').textContent.endsWith({told!r})")
+    assert state(page)["outcome"] == "any" and state(page)["role"] == "tool"
+    assert "asks for" not in choose(page, "outcome", "solved")
+
+
 def state(page: Page) -> dict[str, str]:
     """What is chosen and seen."""
     controls = ("source", "outcome", "role", "groups", "change", "order", "search")
