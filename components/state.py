@@ -106,7 +106,7 @@ def last_committed(store: Store, run: str) -> int:
     if latest is None:
         raise ConfigError(
             f"run {run!r} has no committed iteration in {store.uri}; "
-            "give its --name, or train it with `python -m pipelines run`"
+            "train it with `python -m pipelines run`, or name another run"
         )
     return latest
 

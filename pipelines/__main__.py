@@ -3,9 +3,13 @@
 import argparse
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+if __name__ == "__main__":  # while the rest is imported nothing is begun: an interrupt just ends it
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
 
 from components.errors import RolewiseError
 from components.storage.disk import is_full, written_path

@@ -14,6 +14,8 @@ Verb = Callable[[argparse.Namespace], int]
 """What a verb does with its arguments; returns the exit code."""
 OK, FAILED, WRONG, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: done; a step failed; wrong input; the gate refused; interrupted."""
+FILE = "an experiment's YAML file"
+RUN_OR_FILE = f"a run's name, or {FILE}"
 
 
 def add_verb(verbs: Any, name: str, function: Verb, text: str, more: str = "") -> Any:
@@ -25,10 +27,12 @@ def add_verb(verbs: Any, name: str, function: Verb, text: str, more: str = "") -
     return verb
 
 
-def add_config(verbs: Any, name: str, function: Verb, text: str, more: str = "") -> Any:
-    """A verb about one experiment: CONFIG and --set."""
+def add_config(
+    verbs: Any, name: str, function: Verb, text: str, more: str = "", what: str = FILE
+) -> Any:
+    """A verb about one experiment: CONFIG, which is `what`, and --set."""
     verb = add_verb(verbs, name, function, text, more)
-    verb.add_argument("config", metavar="CONFIG", help="an experiment's YAML file")
+    verb.add_argument("config", metavar="CONFIG", help=what)
     verb.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
         help="replace a value, e.g. rollout.num_candidates=8; may be given several times",
@@ -38,8 +42,7 @@ def add_config(verbs: Any, name: str, function: Verb, text: str, more: str = "")
 
 def add_run(parser: Any, many: bool = False) -> None:
     """RUN (or several) and --store, for `finding.find_run`."""
-    text = "a run's name, or an experiment's YAML file"
-    parser.add_argument("run", metavar="RUN", nargs="+" if many else None, help=text)
+    parser.add_argument("run", metavar="RUN", nargs="+" if many else None, help=RUN_OR_FILE)
     parser.add_argument(
         "--store", metavar="URI",
         help="where the runs are: file://folder or s3://bucket/prefix; default: the YAML file's, "

@@ -49,11 +49,12 @@ def is_promoted(verdict: Mapping[str, Any] | None) -> bool:
 
 
 def verdict_text(verdict: Mapping[str, Any] | None) -> str:
-    """One line on the gate."""
+    """One line on the gate, and one for each warning."""
     if not verdict:
         return "promotion: not asked yet; `python -m pipelines promote` asks"
     word = "promoted" if is_promoted(verdict) else "refused"
-    return f"promotion: {word}: {'; '.join(verdict.get('reasons', []))}"
+    line = f"promotion: {word}: {'; '.join(verdict.get('reasons', []))}"
+    return "\n".join([line, *(f"warning: {text}" for text in verdict.get("warnings", []))])
 
 
 def mlflow_command(config: ExperimentConfig) -> str:

@@ -106,14 +106,19 @@ def run_closing(
     """Run `promotion` or `evaluation` for an iteration's team (None: the latest); returns which.
 
     ConfigError or TrackingError before anything is played: of a configuration that is not the
-    run's, of a champion that is mixed or has other roles.
+    run's, of a champion that is mixed, not settled, or has other roles.
     """
+    from components.promotion import audit
+    from components.promotion.main import check_settled
+    from components.tracking.registry import champion
     from components.tracking.succession import check_succession
 
     run, store = run_name(config, options.name), open_store(config.storage)
     chosen = _existing(store, run, iteration)
     register_run(store, run, config)
     check_succession(config)
+    entries = audit.history(store, config.team_name)
+    check_settled(config, entries, champion(config), f"{run}/{chosen}/")
     start = Runner(config, run, options.runner, display, options.keep_artifacts)
     call: Call = (pipeline, chosen, {"iteration": chosen})
     with options.presence(run, config, passing=True):

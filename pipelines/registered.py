@@ -4,10 +4,12 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
-from components.errors import ConfigError
+from components.errors import ConfigError, TrackingError
 from components.settings import StorageConfig, TrackingConfig
 from components.storage import Store, open_store
 from components.tracking import teams
+from components.tracking.aliased import has_registry
+from components.tracking.connection import tracking_uri
 from components.tracking.manifest import TeamManifest
 from pipelines import arguments
 
@@ -24,13 +26,23 @@ class Named:
 
     def manifest(self) -> TeamManifest:
         """The team itself. TrackingError if there is none, or it is mixed."""
+        self._check_registry()
         return teams.find_team(self.tracking, self.team, self.selector)
 
     def store(self, manifest: TeamManifest | None = None) -> Store:
         """Where its runs and its audit log are: as given, else as registered."""
         if self.store_uri is not None:
             return open_store(StorageConfig(uri=self.store_uri))
+        self._check_registry()
         return open_store((manifest or teams.any_version(self.tracking, self.team)).store)
+
+    def _check_registry(self) -> None:
+        """TrackingError where a look would make a registry, an empty one."""
+        if not has_registry(self.tracking):
+            raise TrackingError(
+                f"team {self.team!r}: no registry, {tracking_uri(self.tracking)} does not exist; "
+                "--tracking-uri says where to look"
+            )
 
 
 def add_team(verb: Any, selected: bool, stored: bool = True) -> None:

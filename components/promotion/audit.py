@@ -61,7 +61,7 @@ class Entry:
 
 def append(store: Store, team: str, entry: Entry) -> Entry:
     """Write the next entry; several writers get different numbers. Returns it as written."""
-    number = len(history(store, team))
+    number = next_number(history(store, team)) - 1
     for _ in range(_ATTEMPTS):
         number += 1
         if written := append_as(store, team, entry, number):
@@ -81,6 +81,16 @@ def append_as(store: Store, team: str, entry: Entry, number: int) -> Entry | Non
 def history(store: Store, team: str) -> list[Entry]:
     """All entries, oldest first."""
     return [_read(store, key) for key in store.list(_prefix(team))]
+
+
+def next_number(entries: list[Entry]) -> int:
+    """Of the entry that follows these."""
+    return entries[-1].number + 1 if entries else 1
+
+
+def missing(entries: list[Entry]) -> list[int]:
+    """Numbers before the last that no entry has: objects that were lost, for none is removed."""
+    return sorted(set(range(1, next_number(entries))) - {entry.number for entry in entries})
 
 
 def find(entries: list[Entry], key: str) -> Entry | None:
@@ -119,14 +129,28 @@ def champions(entries: list[Entry]) -> list[dict[str, Any]]:
     return line
 
 
+def pending(entries: list[Entry], versions: Mapping[str, str] | None) -> Entry | None:
+    """The last move, if the aliases, which name `versions`, are still where it found them, or
+    nowhere: it is under way, or was cut short. None if they are elsewhere, as after moves that
+    another store's log has."""
+    moves = _moves(entries)
+    if not moves or versions == moves[-1].after["versions"]:
+        return None
+    before = moves[-1].before
+    found_there = versions is None or (before and versions == before["versions"])
+    return moves[-1] if found_there else None
+
+
 def _moves(entries: list[Entry]) -> list[Entry]:
-    """The entries that moved `champion`; a failed move takes its own entry with it."""
+    """The entries that moved `champion`; a failed move takes its own entry with it, and no earlier
+    one that was about the same."""
     moves: list[Entry] = []
     for entry in entries:
         if entry.action in (Action.PROMOTED, Action.ROLLED_BACK):
             moves.append(entry)
         elif entry.action is Action.FAILED:
-            moves = [other for other in moves if other.key != entry.key]
+            last = max((at for at, move in enumerate(moves) if move.key == entry.key), default=None)
+            moves = [move for at, move in enumerate(moves) if at != last]
     return moves
 
 
@@ -154,7 +178,13 @@ def _read(store: Store, key: str) -> Entry:
 
 
 def _entry(values: Mapping[str, Any]) -> Entry:
-    return Entry(**{**values, "action": Action(values["action"])})
+    entry = Entry(**{**values, "action": Action(values["action"])})
+    for side in (entry.after, *([] if entry.before is None else [entry.before])):
+        if not isinstance(side["label"], str) or not isinstance(side["versions"], dict):
+            raise TypeError(f"{side} has no label and versions")
+    if not isinstance(entry.gate, dict) or not isinstance(entry.metrics, dict):
+        raise TypeError(f"gate {entry.gate!r} or metrics {entry.metrics!r} are no mapping")
+    return entry
 
 
 def who() -> str:

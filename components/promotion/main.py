@@ -6,7 +6,7 @@ move, and a repetition carries out the decision that it finds there, unless a la
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ from components.promotion.page import verdict_page
 from components.promotion.pins import env_pins, policy_pins
 from components.state import TrainingState, load_state
 from components.step import StepContext, run_step
-from components.tracking import closing, registry
+from components.tracking import closing, registry, teams
 from components.tracking.manifest import TeamManifest, make_manifest
+
+_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,16 @@ class Case:
     champion: TeamManifest | None
 
 
+@dataclass(frozen=True)
+class Ruling:
+    """What came of it."""
+
+    verdict: Verdict
+    entry: audit.Entry
+    warnings: list[str] = field(default_factory=list)
+    """For the person who asked; nothing that stops a promotion."""
+
+
 def promote(
     config: str, run: str, iteration: int, inputs: Mapping[str, str], outputs: Mapping[str, str]
 ) -> dict[str, float]:
@@ -52,9 +64,9 @@ def promote(
 
     def compute(context: StepContext) -> dict[str, float]:
         case = _read(context, inputs)
-        verdict, entry = _judge(context, case)
-        result = _result(context.config, verdict, entry)
-        metrics = _metrics(verdict, case.numbers)
+        ruling = _judge(context, case)
+        result = _result(context.config, ruling)
+        metrics = _metrics(ruling.verdict, case.numbers)
         closing.log_closing(context.config, case.state.mlflow, iteration, metrics, result)
         Path(outputs["verdict"]).write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
         Path(outputs["html"]).write_text(verdict_page(context.config, case.report, result))
@@ -74,8 +86,8 @@ def _read(context: StepContext, inputs: Mapping[str, str]) -> Case:
         )
     team = context.config.team_name
     key = audit.decision_key(state.run, state.iteration, data)
-    champion = registry.champion(context.config)
-    return Case(state, report, _numbers(report), key, audit.history(context.store, team), champion)
+    entries = audit.history(context.store, team)
+    return Case(state, report, _numbers(report), key, entries, registry.champion(context.config))
 
 
 def _numbers(report: Mapping[str, Any]) -> dict[str, float]:
@@ -91,21 +103,65 @@ def _numbers(report: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _judge(context: StepContext, case: Case) -> tuple[Verdict, audit.Entry]:
-    """Decide, or find the decision; register; write it down; move the aliases if it says so."""
-    config = context.config
+def _judge(context: StepContext, case: Case) -> Ruling:
+    """As `_ruled`; anew for as long as somebody else writes into the log in the meantime."""
+    team = context.config.team_name
+    for _ in range(_ATTEMPTS):
+        if ruling := _ruled(context, case):
+            return ruling
+        entries = audit.history(context.store, team)  # first: then the aliases are no older
+        case = replace(case, entries=entries, champion=registry.champion(context.config))
+    raise TrackingError(f"team {team!r}: others promote it all the time; ask again later")
+
+
+def _ruled(context: StepContext, case: Case) -> Ruling | None:
+    """Decide, or find the decision; register; write it down; move the aliases if it says so.
+
+    None if the log was written to since it was read: the decision was about an older champion.
+    """
+    config, store = context.config, context.store
     standing = audit.find(case.entries, case.key)
+    team, number = config.team_name, audit.next_number(case.entries)
+    if standing is None:
+        check_settled(config, case.entries, case.champion)
     verdict = Verdict(**standing.gate) if standing else _decide(config, case)
+    if standing is None and audit.next_number(audit.history(store, team)) != number:
+        return None  # before a version is made of what no longer holds
     manifest = _register(context, case, verdict)
-    entry = standing or audit.append(
-        context.store, config.team_name, _entry(case, verdict, manifest)
-    )
+    entry = standing or audit.append_as(store, team, _entry(case, verdict, manifest), number)
+    if entry is None:
+        return None
     later = audit.later_champion(case.entries, entry.number)
     if verdict.promoted and later:
-        return superseded(verdict, later), entry
-    if verdict.promoted:
-        _crown(context, manifest, entry)
-    return verdict, entry
+        return Ruling(superseded(verdict, later), entry)
+    return Ruling(verdict, entry, _crown(context, manifest, entry) if verdict.promoted else [])
+
+
+def check_settled(
+    config: ExperimentConfig,
+    entries: list[audit.Entry],
+    champion: TeamManifest | None,
+    own: str | None = None,
+) -> None:
+    """TrackingError if the log's last move is not carried out: who the champion is is not settled.
+
+    Not if it is about `own`, the beginning of a key: who asks goes on with it. Nor if this registry
+    never had that team: another one did, that is gone.
+    """
+    team = config.team_name
+    move = audit.pending(entries, champion.versions if champion else None)
+    if move is None or (own and move.key.startswith(own)):
+        return
+    version, label = move.after["versions"].get(team, ""), move.after["label"]
+    if teams.label_of(config.tracking, team, version) != label:
+        return
+    at = f"at {champion.label}" if champion else "nowhere"
+    raise TrackingError(
+        f"team {team!r}: entry {move.number} of its audit log ({move.action}, "
+        f"{label}) is not carried out, its alias 'champion' is {at}: a promotion or "
+        "a rollback is under way, then ask again in a moment, or was cut short, or somebody moved "
+        f"the alias: then `python -m pipelines rollback {team}` puts it where the log says"
+    )
 
 
 def superseded(verdict: Verdict, later: audit.Entry) -> Verdict:
@@ -153,8 +209,8 @@ def _is_that(config: ExperimentConfig, team: TeamManifest, state: TrainingState)
     )
 
 
-def _crown(context: StepContext, manifest: TeamManifest, entry: audit.Entry) -> None:
-    """Move `champion` on all models, or write down that it failed."""
+def _crown(context: StepContext, manifest: TeamManifest, entry: audit.Entry) -> list[str]:
+    """Move `champion` on all models, or write down that it failed. Returns what to warn of."""
     settings = context.config.tracking
     try:
         registry.move_alias(settings, manifest, registry.CHAMPION)
@@ -165,7 +221,8 @@ def _crown(context: StepContext, manifest: TeamManifest, entry: audit.Entry) -> 
         audit.append(context.store, context.config.team_name, failed)
         raise
     registry.mark_champion(settings, manifest, entry.when)
-    mirror(settings, manifest, context.config.promotion.model_registry_url)
+    warning = mirror(settings, manifest, context.config.promotion.model_registry_url)
+    return [] if warning is None else [warning]
 
 
 def _entry(case: Case, verdict: Verdict, manifest: TeamManifest) -> audit.Entry:
@@ -175,15 +232,16 @@ def _entry(case: Case, verdict: Verdict, manifest: TeamManifest) -> audit.Entry:
     return audit.Entry(action, case.key, before or None, after, case.numbers, verdict.to_json())
 
 
-def _result(config: ExperimentConfig, verdict: Verdict, entry: audit.Entry) -> dict[str, Any]:
+def _result(config: ExperimentConfig, ruling: Ruling) -> dict[str, Any]:
     """The verdict as the step's output."""
+    verdict, entry = ruling.verdict, ruling.entry
     moved = ["candidate", "champion"] if verdict.promoted else ["candidate"]
     aliases = [] if entry.before == entry.after else moved  # asked about the champion itself
     before = entry.before["label"] if entry.before else None
     return verdict.to_json() | {
         "schema_version": 1, "team": config.team_name, "from": before, "to": entry.after["label"],
         "versions": entry.after["versions"], "aliases": aliases, "audit": entry.number,
-        "who": entry.who, "when": entry.when,
+        "who": entry.who, "when": entry.when, "warnings": ruling.warnings,
     }  # fmt: skip
 
 

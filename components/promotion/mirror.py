@@ -13,22 +13,23 @@ from components.tracking.export import export
 from components.tracking.manifest import TeamManifest
 
 
-def mirror(settings: TrackingConfig, champion: TeamManifest, url: str | None) -> bool:
+def mirror(settings: TrackingConfig, champion: TeamManifest, url: str | None) -> str | None:
     """Export the champion to `url`; None: to where this team was exported before, if anywhere.
 
-    Returns whether the mirror, if there is one, is up to date.
+    Returns None if the mirror, if there is one, is up to date, else the warning that was printed.
     """
     known = teams.mirror_url(settings, champion.team)
     where = url or known
     if where is None:
-        return True
+        return None
     try:
         if where != known:
             teams.remember_mirror(settings, champion.team, where)
         num_changes = export(where, champion, teams.card_uri(settings, champion))
     except TrackingError as error:
         command = f"python -m pipelines register {champion.team}@champion --model-registry {where}"
-        print(f"warning: {error}; repeat it with `{command}`", file=sys.stderr, flush=True)
-        return False
+        warning = f"{error}; repeat it with `{command}`"
+        print(f"warning: {warning}", file=sys.stderr, flush=True)
+        return warning
     print(f"model registry at {where}: {champion.label}, {num_changes} changes", flush=True)
-    return True
+    return None

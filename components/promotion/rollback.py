@@ -20,7 +20,8 @@ class Plan:
     after: dict[str, Any]
     repair: bool
     """The aliases are not where the log says: they go to the log's champion."""
-    num_entries: int
+    number: int
+    """Of the entry that it will be."""
 
 
 def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
@@ -30,15 +31,29 @@ def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
     hand), they go to the champion of the log instead of the one before it.
     """
     entries = audit.history(store, team)
+    _check_log(store, team, entries)
     line = audit.champions(entries)
     if line and not _is_champion(settings, line[-1]):
-        return Plan(line[-1], line[-1], True, len(entries))
+        return Plan(line[-1], line[-1], True, audit.next_number(entries))
     if len(line) < 2:
         raise TrackingError(
             f"team {team!r}: no earlier champion to go back to; {len(line)} left after the "
             f"{len(entries)} entries of its audit log"
         )
-    return Plan(line[-1], line[-2], False, len(entries))
+    return Plan(line[-1], line[-2], False, audit.next_number(entries))
+
+
+def _check_log(store: Store, team: str, entries: list[audit.Entry]) -> None:
+    """TrackingError for a log that is absent, or has lost an entry: who was the champion before is
+    not known then."""
+    if not entries:
+        raise TrackingError(f"team {team!r}: no audit log in {store.uri}; another --store?")
+    if lost := audit.missing(entries):
+        raise TrackingError(
+            f"team {team!r}: the audit log in {store.uri} has lost its entries {lost}, so which "
+            "champion was the one before is not known; put them back from a backup of the store, "
+            "or make a team the champion with `python -m pipelines promote RUN --again`"
+        )
 
 
 def rollback(
@@ -52,7 +67,7 @@ def rollback(
     chosen = plan(store, settings, team)
     if (chosen.before, chosen.after, chosen.repair) != (shown.before, shown.after, shown.repair):
         raise _changed(team, shown)
-    number = chosen.num_entries + 1
+    number = chosen.number
     action = audit.Action.REPAIRED if chosen.repair else audit.Action.ROLLED_BACK
     key = f"{'repair' if chosen.repair else 'rollback'}/{number}"
     entry = audit.Entry(action, key, chosen.before, chosen.after, who=who)
@@ -85,6 +100,11 @@ def _recorded(
 
 def _move(settings: TrackingConfig, team: str, target: dict[str, Any], when: str) -> TeamManifest:
     manifest = registry.read_version(settings, team, target["versions"][team])
+    if manifest.label != target["label"]:
+        raise TrackingError(
+            f"team {team!r}: version {manifest.versions[team]} is {manifest.label} in this "
+            f"registry, {target['label']} in the audit log: another registry? --tracking-uri"
+        )
     registry.move_alias(settings, manifest, registry.CHAMPION)
     registry.mark_champion(settings, manifest, when)
     return manifest

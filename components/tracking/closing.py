@@ -15,16 +15,17 @@ def log_closing(
     metrics: Mapping[str, float],
     verdict: Mapping[str, Any],
 ) -> None:
-    """Log to the state's training run at step `iteration`; nothing if it has none.
+    """Log to the state's training run at step `iteration`; nothing if it has none here.
 
     The names begin with `promotion/`, so they never meet the series of the iterations.
     """
-    run_id = ids.get("training_run_id")
-    if run_id is None:
-        return
     uri = tracking_uri(config.tracking)
     client = open_client(config.tracking)
     with translated(uri, f"logging the promotion of iteration {iteration}"):
+        found = runs.existing_run(client, ids.get("training_run_id"))
+        if found is None:
+            return
+        run_id = str(found.info.run_id)
         runs.log_points(client, run_id, iteration, metrics)
         tags = {
             "rolewise.promotion": "promoted" if verdict["promoted"] else "refused",

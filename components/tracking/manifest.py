@@ -106,11 +106,26 @@ class TeamManifest:
             pins = {name: PolicyPin(**pin) for name, pin in values.get("pins", {}).items()}
             numbers = {name: float(value) for name, value in values["evaluation"].items()}
             read = {"policies": refs, "pins": pins, "evaluation": numbers}
-            return TeamManifest(**(values | read))
+            return _checked(TeamManifest(**(values | read)))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise TrackingError(
                 f"team manifest: bad field {error}; got {sorted(values)}"
             ) from error
+
+
+def _checked(manifest: TeamManifest) -> TeamManifest:
+    """ValueError naming the field that is not what the others need."""
+    for name in ("roles", "bases", "env", "versions"):
+        value = getattr(manifest, name)
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise ValueError(f"{name}: {value!r}, expected names and strings")
+    for name in ("gate", "envs", "storage"):
+        if not isinstance(getattr(manifest, name), dict):
+            raise ValueError(f"{name}: {getattr(manifest, name)!r}, expected a mapping")
+    unknown = sorted(set(manifest.roles.values()) - set(manifest.policies))
+    if unknown:
+        raise ValueError(f"roles: policies {unknown}, expected some of {sorted(manifest.policies)}")
+    return manifest
 
 
 def make_manifest(

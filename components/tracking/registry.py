@@ -16,14 +16,17 @@ from components.errors import TrackingError
 from components.settings import TrackingConfig
 from components.tracking.connection import is_server, open_client, tracking_uri, translated
 from components.tracking.manifest import TeamManifest
+from components.tracking.runs import existing_run
 from components.tracking.whole import (
     DIGEST,
     MANIFEST,
     PUT_BACK,
     check_aliases,
+    check_none,
     check_unedited,
     check_whole,
     digest_of,
+    existing_version,
 )
 
 CHAMPION = "champion"
@@ -41,13 +44,17 @@ def register(
     """Make a version of every model of the team; returns the manifest with `versions`.
 
     A version that was registered before from the same run, iteration and weights is taken again.
-    `training_run` is the MLflow run that the versions link to; manifest and model `card` (Markdown)
-    become its artifacts. TrackingError.
+    `training_run` is the MLflow run that the versions link to, if this server has it; manifest and
+    model `card` (Markdown) become its artifacts. TrackingError.
     """
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"registering team {manifest.team!r} ({manifest.label})"):
-        folder = _folder(manifest)
-        fallback = training_run and f"{client.get_run(training_run).info.artifact_uri}/{folder}"
+        folder, fallback, linked = _folder(manifest), None, existing_run(client, training_run)
+        training_run = linked and str(linked.info.run_id)
+        if linked is not None:
+            fallback = f"{linked.info.artifact_uri}/{folder}"
+            commit = linked.data.tags.get("rolewise.git_commit")  # of the code that trained it
+            manifest = replace(manifest, git_commit=commit or manifest.git_commit)
         versions = {
             manifest.model(role): _register_role(
                 client, manifest, role, training_run, fallback if is_server(uri) else None
@@ -83,7 +90,12 @@ def move_alias(settings: TrackingConfig, manifest: TeamManifest, alias: str) -> 
 def champion(config: ExperimentConfig) -> TeamManifest | None:
     """The team that the alias `champion` names; None before the first promotion. TrackingError
     if the aliases of its roles point elsewhere: such a mixture was never evaluated."""
-    return read_alias(config.tracking, config.team_name, CHAMPION)
+    team = config.team_name
+    found = read_alias(config.tracking, team, CHAMPION)
+    if found is None:
+        models = [f"{team}.{role}" for role in config.roles]
+        check_none(team, CHAMPION, alias_versions(config.tracking, models, CHAMPION))
+    return found
 
 
 def read_alias(settings: TrackingConfig, team: str, alias: str) -> TeamManifest | None:
@@ -94,13 +106,11 @@ def read_alias(settings: TrackingConfig, team: str, alias: str) -> TeamManifest 
         version = _aliased(client, team, alias)
         if version is None:
             return None
-        found = client.get_model_version(team, version)
-        manifest = read_manifest(found)
+        manifest = read_manifest(existing_version(client, team, version))
         check_aliases(
             manifest, alias, {name: _aliased(client, name, alias) for name in manifest.versions}
         )
         check_whole(client, manifest, version)
-        check_unedited(found.tags, manifest, version)
     return manifest
 
 
@@ -117,36 +127,24 @@ def read_version(settings: TrackingConfig, team: str, version: str) -> TeamManif
     """The manifest of one version of the team. TrackingError if it is none, mixed or not ours."""
     client, uri = open_client(settings), tracking_uri(settings)
     with translated(uri, f"reading team {team!r} version {version}"):
-        found = _existing(client, team, version)
-        manifest = read_manifest(found)
+        manifest = read_manifest(existing_version(client, team, version))
         check_whole(client, manifest, version)
-        check_unedited(found.tags, manifest, version)
     return manifest
-
-
-def _existing(client: Any, team: str, version: str) -> Any:
-    from mlflow.exceptions import MlflowException
-
-    try:
-        return client.get_model_version(team, version)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-            raise
-        raise TrackingError(
-            f"team {team!r} has no version {version} in the registry; is --tracking-uri right?"
-        ) from error
 
 
 def read_manifest(version: Any) -> TeamManifest:
     """What a version of a team's model pins, itself included. TrackingError if it is not ours, or
-    its tag was damaged."""
+    its tag was edited."""
     if MANIFEST not in version.tags:
         raise TrackingError(
             f"team {version.name!r} version {version.version}: no tag {MANIFEST}; it was not "
             "registered by promotion"
         )
+    check_unedited(version)
     try:
         manifest = TeamManifest.from_json(version.tags[MANIFEST])
+        if manifest.team != version.name:
+            raise TrackingError(f"team manifest: of team {manifest.team!r}")
     except TrackingError as error:
         raise TrackingError(
             f"team {version.name!r} version {version.version}: tag {MANIFEST}: {error}; {PUT_BACK}"

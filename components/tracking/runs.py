@@ -39,6 +39,18 @@ def experiment_id(client: Any, config: ExperimentConfig) -> str:
     return str(client.create_experiment(name, artifact_location=where, tags=tags))
 
 
+def existing_run(client: Any, run_id: str | None) -> Any | None:
+    """The run of this id; None if there is none here, as after a change of `tracking.uri`."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return client.get_run(run_id) if run_id else None
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        return None
+
+
 def training_run(
     client: Any,
     config: ExperimentConfig,

@@ -81,6 +81,15 @@ def any_version(settings: TrackingConfig, team: str) -> TeamManifest:
     return read_manifest(max(ours, key=lambda version: int(version.version)))
 
 
+def label_of(settings: TrackingConfig, model: str, version: str) -> str | None:
+    """`<run>@<iteration>` of a registered version, by its tags; None if there is none."""
+    client, uri = open_client(settings), tracking_uri(settings)
+    with translated(uri, f"reading {model!r} version {version}"):
+        found = client.search_model_versions(f"name = '{model}'")
+    tags = next((item.tags for item in found if str(item.version) == version), None)
+    return tags and f"{tags.get('rolewise.run')}@{tags.get('rolewise.iteration')}"
+
+
 def role_versions(settings: TrackingConfig, manifest: TeamManifest) -> list[RoleVersion]:
     """The registered versions of the team's roles, in the manifest's order."""
     client, uri = open_client(settings), tracking_uri(settings)

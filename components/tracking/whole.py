@@ -36,14 +36,28 @@ def check_whole(client: Any, manifest: TeamManifest, version: str) -> None:
         )
 
 
-def check_unedited(tags: Mapping[str, str], manifest: TeamManifest, version: str) -> None:
+def check_unedited(version: Any) -> None:
     """TrackingError if the manifest is not what was registered; older versions have no digest."""
-    registered = tags.get(DIGEST)
-    if registered not in (None, digest_of(tags[MANIFEST])):
+    registered, manifest = (version.tags.get(name) for name in (DIGEST, MANIFEST))
+    if registered and manifest is not None and digest_of(manifest) != registered:
         raise TrackingError(
-            f"team {manifest.team!r} version {version}: tag {MANIFEST} was edited: sha256 expected "
-            f"{registered}; {PUT_BACK}"
+            f"team {version.name!r} version {version.version}: tag {MANIFEST} was edited: sha256 "
+            f"expected {registered}; {PUT_BACK}"
         )
+
+
+def existing_version(client: Any, name: str, version: str) -> Any:
+    """A registered model's version. TrackingError if there is none."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return client.get_model_version(name, version)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        raise TrackingError(
+            f"model {name!r} has no version {version} in the registry; is --tracking-uri right?"
+        ) from error
 
 
 def digest_of(manifest: str) -> str:
@@ -65,11 +79,21 @@ def check_aliases(manifest: TeamManifest, alias: str, found: Mapping[str, str | 
         )
 
 
+def check_none(team: str, alias: str, found: Mapping[str, str | None]) -> None:
+    """TrackingError if roles have an alias that their team has not."""
+    faults = [f"{name} at version {number}" for name, number in found.items() if number is not None]
+    if faults:
+        raise TrackingError(
+            f"team {team!r}: its model has no alias {alias!r}, but {', '.join(faults)} have it; "
+            f"`python -m pipelines rollback {team}` repairs it"
+        )
+
+
 def _fault(client: Any, manifest: TeamManifest, role: str, name: str) -> str | None:
     number = manifest.versions.get(name)
     if number is None:
         return f"role {role!r} has no version of {name}"
-    tags = client.get_model_version(name, number).tags
+    tags = existing_version(client, name, number).tags
     label = f"{tags.get('rolewise.run')}@{tags.get('rolewise.iteration')}"
     ref = manifest.playing.of(role)
     if label == manifest.label and tags.get("rolewise.sha256") == ref.sha256:

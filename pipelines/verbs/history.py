@@ -1,6 +1,7 @@
 """`python -m pipelines history`: who made which team the champion, when, on what evidence."""
 
 import argparse
+import sys
 from typing import Any
 
 from components.aligned import aligned
@@ -36,6 +37,8 @@ def _history(options: argparse.Namespace) -> int:
     entries = audit.history(store, chosen.team)
     if not entries:
         raise ConfigError(f"team {chosen.team!r}: no audit log in {store.uri}; another --store?")
+    if lost := audit.missing(entries):
+        print(f"warning: entries {lost} of the log are lost", file=sys.stderr, flush=True)
     if options.json:
         print(json.dumps([asdict(entry) for entry in entries], indent=1))
     else:
@@ -54,10 +57,15 @@ def _row(entry: Any) -> tuple[str, ...]:
     gain = (
         f"{100 * gate['gain']:+.1f} ({100 * gate['low']:+.1f} to {100 * gate['high']:+.1f})"
         if "gain" in gate
-        else gate.get("error", "")[:60]
+        else _plain(str(gate.get("error", "")))[:60]
     )
     return (
-        str(entry.number), entry.when.replace("+00:00", "Z"), entry.who,
+        str(entry.number), entry.when.replace("+00:00", "Z"), _plain(entry.who),
         str(entry.action).replace("_", " "), entry.before["label"] if entry.before else "",
         entry.after["label"], gain, "" if success is None else f"{100 * success:.1f} %",
     )  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """Signs that would move the cursor or break the line are spelled out."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

@@ -22,8 +22,10 @@ exit codes: 0 promoted (or would be), 1 a step failed, 2 wrong input, 3 the gate
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    promote = arguments.add_config(verbs, "promote", _promote, TEXT, MORE)
-    promote.add_argument("--iteration", type=int, metavar="N", help="default: the latest")
+    promote = arguments.add_config(verbs, "promote", _promote, TEXT, MORE, arguments.RUN_OR_FILE)
+    promote.add_argument(
+        "--iteration", type=arguments.not_negative, metavar="N", help="default: the latest"
+    )
     promote.add_argument(
         "--dry-run", action="store_true",
         help="evaluate the team and say what the gate would; no version, no alias, no log entry",

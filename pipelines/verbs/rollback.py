@@ -32,6 +32,8 @@ def _rollback(options: argparse.Namespace) -> int:
     from components.promotion.rollback import plan, rollback
     from pipelines.registered import named
 
+    if not options.who.isprintable():
+        raise ConfigError(f"--who {options.who!r}: expected a name of printable characters")
     chosen = named(options, selected=False)
     store = chosen.store()
     intended = plan(store, chosen.tracking, chosen.team)
@@ -44,7 +46,7 @@ def _rollback(options: argparse.Namespace) -> int:
             return arguments.OK
     now = rollback(store, chosen.tracking, chosen.team, intended, options.who)
     print(f"champion of {chosen.team}: {now.label}, {_versions(now.versions)}")
-    return arguments.OK if mirror(chosen.tracking, now, None) else arguments.FAILED
+    return arguments.FAILED if mirror(chosen.tracking, now, None) else arguments.OK
 
 
 def _answer(question: str) -> str:

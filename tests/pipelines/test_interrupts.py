@@ -113,3 +113,26 @@ def test_without_a_signal_nothing_is_changed() -> None:
     with interruptible():
         assert signal.getsignal(signal.SIGTERM) not in before
     assert [signal.getsignal(number) for number in STOPS] == before
+
+
+AT_AN_IMPORT = """
+import builtins, os, signal
+real = builtins.__import__
+
+def struck(name, *rest, **more):
+    if name == "components.errors":
+        builtins.__import__ = real
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *rest, **more)
+
+builtins.__import__ = struck
+"""
+
+
+def test_an_interrupt_while_the_command_is_imported_just_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(AT_AN_IMPORT)
+    child = subprocess.run(
+        [sys.executable, "-m", "pipelines", "status"], cwd=Path(__file__).parents[2], timeout=60,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (child.returncode, child.stdout, child.stderr) == (130, "", "")

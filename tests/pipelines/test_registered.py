@@ -12,6 +12,7 @@ import yaml
 from components.tracking import registry
 from pipelines.__main__ import main
 from tests.components.promotion.promoting import Step, copied, prepared
+from tests.components.promotion.reports import BAD
 from tests.components.tracking.stores import blank_database
 from tests.doubles.model_registry import Registry, serving
 
@@ -142,6 +143,17 @@ def test_register_exports_and_rollback_follows(call: Call, team: Step, kubeflow:
     assert kubeflow.labelled("champion") == {name: ["r@3"] for name in labelled}
 
 
+def test_a_log_with_a_gap_and_signs_that_move_the_cursor(
+    call: Call, team: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROLEWISE_USER", "kim\x1b[31m\n")
+    assert not team(team.state(5), BAD, BAD)["promoted"]
+    (team.folder / "store/teams/traced/audit/000002.json").unlink()
+    code, text, error = call("history", "traced", "--store", team.store.uri)
+    assert code == 0 and error == "warning: entries [2] of the log are lost\n"
+    assert "\x1b" not in text and "kim\\x1b[31m\\n" in text and len(text.splitlines()) == 3
+
+
 def test_a_mirror_that_is_away_stops_no_rollback(
     call: Call, team: Step, kubeflow: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +189,7 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
     ("words", "fault"),
     [
         (("show", "traced@best"), "no alias 'best'; aliases: candidate, champion"),
-        (("show", "traced@v9"), "team 'traced' has no version 9 in the registry"),
+        (("show", "traced@v9"), "model 'traced' has no version 9 in the registry"),
         (("show", f"traced@v{'9' * 30}"), "team 'traced' has no version of 30 digits"),
         (("show", "tra'ced"), 'team "tra\'ced" is not registered'),
         (("show", "traced@a'b"), 'no alias "a\'b"; aliases: candidate, champion'),
@@ -198,6 +210,18 @@ def test_card_is_made_from_the_store(call: Call, tmp_path: Path) -> None:
             "--iteration 4: episode 'r/3/e' names iteration 3",
         ),
         (("rollback", "traced@champion"), "expected TEAM, without an alias"),
+        (
+            ("rollback", "traced", "--yes", "--who", "a\n\x1b[31mb"),
+            "--who 'a\\n\\x1b[31mb': expected",
+        ),
+        (
+            ("rollback", "traced", "--store", "file:///proc/none"),
+            "no audit log in file:///proc/none",
+        ),
+        (
+            ("show", "traced", "--tracking-uri", "sqlite:///none.db"),
+            "sqlite:///none.db does not exist",
+        ),
         (("show", "@champion"), "expected TEAM@alias"),
         (("card", "traced", "--store", "file:///proc/none"), "its run is not in file:///proc/none"),
         (("card", "traced", "-o", ""), "--output is ''; expected a file's name"),

@@ -17,7 +17,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def entry(action: Action, key: str, label: str = "x") -> Entry:
-    return Entry(action, key, None, {"label": label})
+    return Entry(action, key, None, {"label": label, "versions": {"team": label}})
 
 
 def test_entries_are_numbered_and_kept(store: Store) -> None:
@@ -54,9 +54,32 @@ def test_failed_move_takes_its_decision_back(store: Store) -> None:
     assert [team["label"] for team in audit.champions(log)] == ["A", "B"]
 
 
+def test_a_failed_move_takes_back_no_earlier_one_of_the_same_team() -> None:
+    log = [entry(Action.PROMOTED, "a", "A"), entry(Action.PROMOTED, "b", "B")]
+    log += [entry(Action.ROLLED_BACK, "rollback/3", "A"), entry(Action.REOPENED, "b", "B")]
+    log += [entry(Action.PROMOTED, "b", "B"), entry(Action.FAILED, "b", "B")]
+    assert [team["label"] for team in audit.champions(log)] == ["A"]
+    log.append(entry(Action.PROMOTED, "b", "B"))
+    assert [team["label"] for team in audit.champions(log)] == ["A", "B"]
+
+
+def test_a_lost_entry_is_noticed_and_its_number_not_given_again(store: Store) -> None:
+    for key in "abc":
+        audit.append(store, "team", entry(Action.PROMOTED, key))
+    kept = [item for item in audit.history(store, "team") if item.key != "b"]
+    assert audit.missing(kept) == [2] and audit.missing(kept[:1]) == audit.missing([]) == []
+    assert audit.next_number(kept) == 4 and audit.next_number([]) == 1
+
+
+ENTRY = '"schema_version": 1, "action": "promoted", "key": "a", "before": null'
+
+
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
+        (f'{{{ENTRY}, "after": null}}', "no entry of the audit log .TypeError"),
+        (f'{{{ENTRY}, "after": {{"label": "x"}}}}', "no entry .* .KeyError: 'versions'"),
+        (f'{{{ENTRY}, "after": {{"label": "x", "versions": {{}}}}, "gate": 5}}', ".*gate 5"),
         ("{nope", "no entry of the audit log .JSONDecodeError"),
         ("{}", "no entry of the audit log .KeyError: 'schema_version'"),
         ("[]", "no entry of the audit log .TypeError"),

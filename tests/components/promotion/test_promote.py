@@ -10,6 +10,7 @@ import pytest
 
 from components.config import OPEN_ENDED
 from components.errors import RecordError, TrackingError
+from components.promotion import main
 from components.promotion.audit import Action
 from components.promotion.rollback import plan, rollback
 from components.promotion.trial import reopen, would_promote
@@ -18,6 +19,7 @@ from components.step import StepContext, run_step
 from components.tracking import registry
 from components.tracking.manifest import TeamManifest
 from components.tracking.teams import card_uri
+from pipelines.closing import verdict_text
 from tests.components.promotion.promoting import MODELS, Step
 from tests.components.promotion.reports import BAD, GOOD, make_report, write_inputs
 from tests.components.tracking.stores import points
@@ -125,6 +127,66 @@ def test_killed_between_log_and_aliases(step: Step, monkeypatch: pytest.MonkeyPa
     assert step.run(state, report)["promoted"]
     assert step.aliases("champion") == ["1", "1", "1"]
     assert len(step.log) == 1
+
+
+@pytest.mark.parametrize("moment", ["_decide", "_register"])
+def test_of_two_promotions_at_a_time_the_second_is_asked_about_the_first(
+    step: Step, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The other one is promoted after this one has read the log and the aliases."""
+    first, second = step.state(3), step.state(4)
+    reports = [make_report(step.config, state) for state in (first, second)]
+    real, calls = getattr(main, moment), list[Any]()
+
+    def late(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            assert step.run(first, reports[0])["promoted"]
+        return real(*arguments)
+
+    monkeypatch.setattr(main, moment, late)
+    verdict = step.run(second, reports[1])
+    assert not verdict["promoted"] and "the reference now is the champion" in verdict["reasons"][0]
+    assert [(item.action, item.after["label"]) for item in step.log] == [
+        (Action.PROMOTED, "r@3"), (Action.REFUSED, "r@4"),
+    ]  # fmt: skip
+    champion = registry.champion(step.config)
+    assert champion is not None and champion.label == "r@3"
+
+
+def test_a_promotion_that_was_cut_short_holds_up_the_next(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step(step.state(3))
+    with monkeypatch.context() as patch:
+        _fail_for(patch, "traced.A", "champion", "2", KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            step(step.state(4))
+    with pytest.raises(TrackingError, match=r"entry 2 .*r@4\) is not carried out, .* is at r@3"):
+        step(step.state(5))
+    assert len(step.log) == 2
+    assert back(step).label == "r@4"
+    assert step(step.state(5))["promoted"]
+
+
+def test_the_commit_is_that_of_training(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROLEWISE_GIT_COMMIT", "a" * 40)
+    state = step.state(3)
+    monkeypatch.setenv("ROLEWISE_GIT_COMMIT", "b" * 40)
+    step(state)
+    champion = registry.champion(step.config)
+    assert champion is not None and champion.git_commit == "a" * 40
+
+
+def test_a_mirror_that_is_down_is_told_in_the_verdict(step: Step) -> None:
+    promotion = step.config.promotion.model_copy(
+        update={"model_registry_url": "http://127.0.0.1:9"}
+    )
+    step.config = step.config.model_copy(update={"promotion": promotion})
+    verdict = step(step.state(3))
+    (warning,) = verdict["warnings"]
+    assert "pipelines register traced@champion --model-registry http://127.0.0.1:9" in warning
+    assert verdict_text(verdict).splitlines()[1] == f"warning: {warning}"
 
 
 def test_mixed_champion_is_refused_by_name(step: Step) -> None:

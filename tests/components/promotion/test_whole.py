@@ -1,6 +1,7 @@
 """A team whose roles are of different iterations is refused wherever it is read."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from components.state import read_state
 from components.tracking import registry, teams
 from components.tracking.whole import DIGEST, MANIFEST
 from tests.components.promotion.promoting import Step, copied, prepared
+from tests.components.promotion.reports import make_report
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +29,10 @@ def two(original: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step
     return copied(original, tmp_path)
 
 
-def edit(step: Step, change: Any) -> None:
-    """The manifest of the champion's version, by hand."""
+def edit(step: Step, change: Any, digest: bool = False) -> None:
+    """The manifest of the champion's version, by hand; its digest goes, as of older versions."""
+    if not digest:
+        step.client.delete_model_version_tag("traced", "2", DIGEST)
     tags = step.client.get_model_version("traced", "2").tags
     values = json.loads(tags[MANIFEST])
     change(values)
@@ -64,20 +68,86 @@ def test_edited_weights_are_seen(two: Step) -> None:
     [
         (lambda values: values["evaluation"].update({"validation/success": 0.99}), "was edited"),
         (lambda values: values["envs"].clear(), "version 2: tag rolewise.manifest was edited"),
-        (lambda values: values["evaluation"].update({"validation/success": "x"}), "bad field"),
-        (lambda values: values.pop("roles"), "team 'traced' version 2: .*bad field .*put it back"),
+        (lambda values: values["evaluation"].update({"validation/success": "x"}), "was edited"),
+        (lambda values: values["versions"].update({"traced.B": "1"}), "was edited.* put it back"),
     ],
 )
 def test_what_was_written_over_the_evidence_is_seen(two: Step, change: Any, words: str) -> None:
-    edit(two, change)
+    edit(two, change, digest=True)
     for selector in ("champion", "v2"):
         with pytest.raises(TrackingError, match=words):
             teams.find_team(two.config.tracking, "traced", selector)
     assert teams.find_team(two.config.tracking, "traced", "v1").label == "r@3"
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda values: values["evaluation"].update({"validation/success": "x"}), "bad field"),
+        (lambda values: values.pop("roles"), "bad field"),
+        (lambda values: values.update(roles=5), "roles: 5, expected names and strings"),
+        (lambda values: values.update(gate=[]), "gate: .*, expected a mapping"),
+        (lambda values: values["policies"].clear(), "roles: policies .*, expected some of"),
+        (lambda values: values.update(team="other"), "of team 'other'"),
+    ],
+)
+def test_a_damaged_manifest_without_a_digest_is_named(two: Step, change: Any, words: str) -> None:
+    edit(two, change)
+    for selector in ("champion", "v2"):
+        with pytest.raises(TrackingError, match=f"team 'traced' version 2: .*{words}.*put it back"):
+            teams.find_team(two.config.tracking, "traced", selector)
+
+
+def test_versions_that_are_gone_are_named(two: Step) -> None:
+    two.client.delete_model_version("traced.B", "2")
+    with pytest.raises(TrackingError, match="model 'traced.B' has no version 2 in the registry"):
+        teams.find_team(two.config.tracking, "traced", "v2")
+    with pytest.raises(TrackingError, match="model 'traced' has no version 7 in the registry"):
+        teams.find_team(two.config.tracking, "traced", "v7")
+
+
+def test_a_champion_whose_alias_is_gone_is_not_forgotten(two: Step) -> None:
+    state, place = two.state(5), (two.store, two.config.tracking, "traced")
+    report = make_report(two.config, state)
+    two.client.delete_registered_model_alias("traced", "champion")
+    with pytest.raises(TrackingError, match="no alias 'champion', but traced.A at version 2, tr"):
+        two.run(state, report)
+    for model in ("traced.A", "traced.B"):
+        two.client.delete_registered_model_alias(model, "champion")
+    gone = r"entry 2 .*\(promoted, r@4\) is not carried out, its alias 'champion' is nowhere"
+    with pytest.raises(TrackingError, match=gone):
+        two.run(state, report)
+    assert len(two.log) == 2 and len(two.client.search_model_versions("name = 'traced'")) == 2
+    rollback(*place, plan(*place))
+    assert two.aliases("champion") == ["2", "2", "2"]
+    assert not two.run(state, report)["promoted"]  # the report is about the initial team
+
+
+def test_another_registry_begins_anew(two: Step, blank_database: Path, tmp_path: Path) -> None:
+    """It has neither the champion that the log names nor the run that the versions link to."""
+    state = two.state(5)
+    shutil.copy(blank_database, tmp_path / "other.db")
+    tracking = two.config.tracking.model_copy(update={"uri": f"sqlite:///{tmp_path}/other.db"})
+    other = Step(two.config.model_copy(update={"tracking": tracking}), tmp_path)
+    assert other.run(state, make_report(other.config, state))["promoted"]
+    assert other.aliases("champion") == ["1", "1", "1"]
+    assert not other.client.get_model_version("traced", "1").run_id
+    with pytest.raises(TrackingError, match="model 'traced' has no version 2 in the registry"):
+        rollback(other.store, tracking, "traced", plan(other.store, tracking, "traced"))
+
+
+def test_a_log_that_lost_an_entry_goes_nowhere_back(two: Step) -> None:
+    (two.folder / "store/teams/traced/audit/000001.json").unlink()
+    place = (two.store, two.config.tracking, "traced")
+    with pytest.raises(TrackingError, match=r"audit log in .* has lost its entries \[1\]"):
+        plan(*place)
+    with pytest.raises(TrackingError, match="team 'nobody': no audit log in .*another --store"):
+        plan(two.store, two.config.tracking, "nobody")
+    assert two(two.state(5))["promoted"] and two.log[-1].number == 3
+
+
 def test_an_edited_manifest_is_put_back_from_the_runs_artifacts(two: Step) -> None:
-    edit(two, lambda values: values["evaluation"].update({"validation/success": 0.99}))
+    edit(two, lambda values: values["evaluation"].update({"validation/success": 0.99}), True)
     version = two.client.get_model_version("traced", "2")
     kept = Path(version.tags["rolewise.card"].removeprefix("file://")).parent / "manifest.json"
     two.client.set_model_version_tag("traced", "2", MANIFEST, kept.read_text())
@@ -85,7 +155,7 @@ def test_an_edited_manifest_is_put_back_from_the_runs_artifacts(two: Step) -> No
 
 
 def test_a_version_of_before_digests_is_read(two: Step) -> None:
-    two.client.delete_model_version_tag("traced", "2", DIGEST)
+    edit(two, lambda values: None)
     assert teams.find_team(two.config.tracking, "traced", "champion").label == "r@4"
 
 

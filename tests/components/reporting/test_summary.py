@@ -1,6 +1,5 @@
 """A run's rows from the manifests that real steps commit."""
 
-
 import pytest
 
 from components.reporting.sections import final_evaluation, verdict

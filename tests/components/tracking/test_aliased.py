@@ -56,9 +56,9 @@ def test_a_missing_file_is_no_registry(tracked: Tracked, tmp_path: Path) -> None
 def test_a_version_that_is_not_there_is_named(tracked: Tracked) -> None:
     settings = tracked().tracking
     with pytest.raises(
-        TrackingError, match="team 'team' has no version 9 in the registry; is --tr"
+        TrackingError, match="model 'team' has no version 9 in the registry; is --tr"
     ):
         read_version(settings, "team", "9")
     open_client(settings).create_registered_model("team")
-    with pytest.raises(TrackingError, match="team 'team' has no version 9 in the registry"):
+    with pytest.raises(TrackingError, match="model 'team' has no version 9 in the registry"):
         read_version(settings, "team", "9")
