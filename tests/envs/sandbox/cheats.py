@@ -319,7 +319,7 @@ resource.prlimit(T["victim"], resource.RLIMIT_CORE, (0, 1))
         "signals",
         """
 import os
-os.setpriority(os.PRIO_PROCESS, T["victim"], 5)
+os.setpriority(os.PRIO_PROCESS, T["victim"], 19)
 """,
     ),
 ]

@@ -42,6 +42,7 @@ class Host:
         self.victim = subprocess.Popen(["sleep", "600"], env={"SECRET": self.secret}, stdin=memory)
         while not Path(f"/proc/{self.victim.pid}/environ").read_bytes():
             time.sleep(0.001)  # it has not become that program yet
+        self.nice = self._process().nice()  # of whoever runs the tests
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,7 +105,10 @@ class Host:
         found += [f"{kind} was reached" for kind, one in self.listeners.items() if one in ready]
         if self.victim.poll() is not None or self._process().status() == psutil.STATUS_STOPPED:
             found.append("the victim was ended or stopped")
-        elif self._process().nice() or self._process().rlimit(psutil.RLIMIT_CORE) == (0, 1):
+        elif self._process().nice() != self.nice or self._process().rlimit(psutil.RLIMIT_CORE) == (
+            0,
+            1,
+        ):
             found.append("the victim's settings were changed")
         return found
 
