@@ -20,6 +20,7 @@ _ALT = {
     "curves.svg": "Success, and turns of solved episodes, over the generated candidates",
     "rewards.svg": "Standardised reward of every role, by arm",
 }
+_BANDS = "Lines are means over seeds, bands go from the lowest seed to the highest."
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
@@ -177,6 +178,7 @@ def _into_readme(folder: Path, text: str, pictures: Sequence[Path]) -> None:
     for picture in pictures:
         shutil.copyfile(picture, folder / picture.name)
     shown = "\n\n".join(f"![{_ALT[picture.name]}]({picture.name})" for picture in pictures)
+    shown += f"\n\n{_BANDS}"
     path.write_text(f"{before}{BEGIN}\n{text}\n\n{shown}\n{END}{after}", encoding="utf-8")
 
 
