@@ -110,15 +110,13 @@ def run_closing(
     """
     from components.promotion import audit
     from components.promotion.main import check_settled
-    from components.tracking.registry import champion
     from components.tracking.succession import check_succession
 
     run, store = run_name(config, options.name), open_store(config.storage)
     chosen = _existing(store, run, iteration)
     register_run(store, run, config)
-    check_succession(config)
-    entries = audit.history(store, config.team_name)
-    check_settled(config, entries, champion(config), f"{run}/{chosen}/")
+    entries = audit.history(store, config.team_name)  # first: then the aliases are no older
+    check_settled(config, entries, check_succession(config), f"{run}/{chosen}/")
     start = Runner(config, run, options.runner, display, options.keep_artifacts)
     call: Call = (pipeline, chosen, {"iteration": chosen})
     with options.presence(run, config, passing=True):

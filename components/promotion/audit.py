@@ -129,6 +129,12 @@ def champions(entries: list[Entry]) -> list[dict[str, Any]]:
     return line
 
 
+def champion(entries: list[Entry]) -> dict[str, Any] | None:
+    """The present one as the last move says, also where earlier entries are lost."""
+    moves = _moves(entries)
+    return moves[-1].after if moves else None
+
+
 def pending(entries: list[Entry], versions: Mapping[str, str] | None) -> Entry | None:
     """The last move, if the aliases, which name `versions`, are still where it found them, or
     nowhere: it is under way, or was cut short. None if they are elsewhere, as after moves that

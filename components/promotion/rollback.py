@@ -31,10 +31,13 @@ def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
     hand), they go to the champion of the log instead of the one before it.
     """
     entries = audit.history(store, team)
+    if not entries:
+        raise TrackingError(f"team {team!r}: no audit log in {store.uri}; another --store?")
+    now = audit.champion(entries)
+    if now and not _is_champion(settings, now):
+        return Plan(now, now, True, audit.next_number(entries))
     _check_log(store, team, entries)
     line = audit.champions(entries)
-    if line and not _is_champion(settings, line[-1]):
-        return Plan(line[-1], line[-1], True, audit.next_number(entries))
     if len(line) < 2:
         raise TrackingError(
             f"team {team!r}: no earlier champion to go back to; {len(line)} left after the "
@@ -44,10 +47,7 @@ def plan(store: Store, settings: TrackingConfig, team: str) -> Plan:
 
 
 def _check_log(store: Store, team: str, entries: list[audit.Entry]) -> None:
-    """TrackingError for a log that is absent, or has lost an entry: who was the champion before is
-    not known then."""
-    if not entries:
-        raise TrackingError(f"team {team!r}: no audit log in {store.uri}; another --store?")
+    """TrackingError for a log that has lost an entry: who was the champion before is not known."""
     if lost := audit.missing(entries):
         raise TrackingError(
             f"team {team!r}: the audit log in {store.uri} has lost its entries {lost}, so which "
