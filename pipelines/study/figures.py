@@ -65,6 +65,9 @@ def write_rewards(study: Study, found: Sequence[RunResult], path: Path) -> bool:
             axis.set_title(fill(study.plan.arms[arm].title, 48), fontsize=8)
             axis.grid(alpha=0.3)
             axis.legend(fontsize=7)
+            axis.locator_params(axis="x", nbins=5)  # side by side more labels run into each other
+        axes[0].figure.supxlabel("candidates generated in training")
+        axes[0].figure.supylabel("standard deviations from a run's mean")
     return True
 
 
